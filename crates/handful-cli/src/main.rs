@@ -1,0 +1,2 @@
+//! The `handful` command.
+fn main() {}

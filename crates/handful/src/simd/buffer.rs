@@ -1,0 +1,102 @@
+//! Storage laid out for the kernels: every row starts on a cache line and is zero-padded to whole registers, so the
+//! kernels have no tails along a row and no load crosses a line.
+
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+
+/// Row lengths are rounded up to this many elements: the widest register of single precision, one cache line.
+pub const LANE_PADDING: usize = 16;
+
+const CACHE_LINE: usize = 64;
+
+/// Rounds a length up to whole registers of any instruction set.
+pub fn padded(length: usize) -> usize {
+    length.next_multiple_of(LANE_PADDING)
+}
+
+/// Rows of equal length, each starting on a cache line and padded with zeros.
+#[derive(Debug)]
+pub struct PaddedRows<T> {
+    storage: Vec<T>,
+    offset: usize,
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+impl<T: Scalar> PaddedRows<T> {
+    /// All zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Self {
+        let mut stride = padded(columns);
+        // Walking down a column with a stride of whole pages would hit a single cache set again and again.
+        if stride % 1024 == 0 {
+            stride += LANE_PADDING;
+        }
+        let storage = vec![T::ZERO; rows * stride + CACHE_LINE / size_of::<T>()];
+        let offset = storage.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE / size_of::<T>());
+        Self { storage, offset, rows, columns, stride }
+    }
+
+    /// A padded copy of a matrix.
+    pub fn from_matrix(matrix: &Matrix<T>) -> Self {
+        let mut padded = Self::zeros(matrix.rows(), matrix.columns());
+        for (row, values) in matrix.iter_rows().enumerate() {
+            padded.row_mut(row)[..values.len()].copy_from_slice(values);
+        }
+        padded
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Length of a row without its padding.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Distance from one row to the next; at least the padded length.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// One row with its padding.
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.as_slice()[row * self.stride..(row + 1) * self.stride]
+    }
+
+    /// One row with its padding, writable. The padding must stay zero.
+    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        let stride = self.stride;
+        &mut self.as_mut_slice()[row * stride..(row + 1) * stride]
+    }
+
+    /// Everything, padding included.
+    pub fn as_slice(&self) -> &[T] {
+        &self.storage[self.offset..self.offset + self.rows * self.stride]
+    }
+
+    /// Everything, padding included, writable. The padding must stay zero.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.storage[self.offset..self.offset + self.rows * self.stride]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_start_on_cache_lines_and_padding_is_zero() {
+        for columns in [1, 15, 16, 17, 640, 1024, 1280] {
+            let matrix = Matrix::from_vec(3, columns, vec![1.0f32; 3 * columns]);
+            let rows = PaddedRows::from_matrix(&matrix);
+            for row in 0..3 {
+                assert_eq!(rows.row(row).as_ptr() as usize % 64, 0);
+                assert_eq!(rows.row(row).iter().sum::<f32>(), columns as f32);
+            }
+            assert_ne!(rows.stride() % 1024, 0);
+        }
+    }
+}
