@@ -90,7 +90,11 @@ mod tests {
         let logits = LinearClassifier::from_prototypes(&prototypes, 8.0).logits(&rows);
         for row in 0..2 {
             let distance = |class: usize| -> f64 {
-                rows.row(row).iter().zip(prototypes.row(class)).map(|(z, mu): (&f64, &f64)| (z - mu).powi(2)).sum()
+                rows.row(row)
+                    .iter()
+                    .zip(prototypes.row(class))
+                    .map(|(z, mu): (&f64, &f64)| (z - mu).powi(2))
+                    .sum()
             };
             let difference = logits.row(row)[0] - logits.row(row)[1];
             assert!((difference - (distance(1) - distance(0)) / 8.0).abs() < 1e-12);

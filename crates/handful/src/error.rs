@@ -74,7 +74,9 @@ pub enum TaskError {
         limit_mb: u64,
     },
     /// A feature transform that these features do not allow.
-    #[error("{part} row {row}, column {column} is {value}; the power transform needs features that are not negative")]
+    #[error(
+        "{part} row {row}, column {column} is {value}; the power transform needs features that are not negative"
+    )]
     NegativeFeature {
         /// Which rows: `support`, `query` or `unlabeled`.
         part: &'static str,

@@ -14,9 +14,9 @@ use crate::matrix::Matrix;
 use crate::objective::{Objective, TermWeights, check_range};
 use crate::scalar::Scalar;
 use crate::segment::{Labelled, Segment};
-use crate::sums::sum_by_lanes;
 use crate::simd::{AdamStep, Kernels, PaddedRows, padded};
 use crate::solution::{FitTrace, LossParts};
+use crate::sums::sum_by_lanes;
 
 /// What the parameters of the classifier are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

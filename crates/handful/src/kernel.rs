@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn equals_the_definition_by_matrix_products() {
-        let kernel = centred_gaussian(&rows(), Bandwidth::Fixed(0.8), KernelFeatures::AsGiven, 1).expect("small");
+        let kernel =
+            centred_gaussian(&rows(), Bandwidth::Fixed(0.8), KernelFeatures::AsGiven, 1).expect("small");
         let plain = plain_centred(&rows(), 0.8);
         for i in 0..4 {
             for j in 0..4 {
@@ -230,14 +231,16 @@ mod tests {
     #[test]
     fn a_kernel_over_the_limit_is_refused_before_it_is_made() {
         let many = Matrix::<f32>::zeros(3000, 1);
-        let error = centred_gaussian(&many, Bandwidth::Fixed(1.0), KernelFeatures::AsGiven, 30).expect_err("36 MB");
+        let error =
+            centred_gaussian(&many, Bandwidth::Fixed(1.0), KernelFeatures::AsGiven, 30).expect_err("36 MB");
         assert!(matches!(error, TaskError::KernelTooLarge { rows: 3000, limit_mb: 30, .. }));
     }
 
     #[test]
     fn equal_rows_and_no_rows_are_fine() {
         let equal = Matrix::from_vec(3, 2, vec![1.0f32; 6]);
-        let kernel = centred_gaussian(&equal, Bandwidth::Median(1.0), KernelFeatures::AsGiven, 1).expect("small");
+        let kernel =
+            centred_gaussian(&equal, Bandwidth::Median(1.0), KernelFeatures::AsGiven, 1).expect("small");
         assert!(kernel.as_slice().iter().all(|value| value.abs() < 1e-6));
         let none = Matrix::<f32>::zeros(0, 2);
         assert!(centred_gaussian(&none, Bandwidth::Median(1.0), KernelFeatures::AsGiven, 1).is_ok());

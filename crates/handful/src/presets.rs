@@ -62,6 +62,7 @@ pub fn paper() -> DmIdaParams {
             // limit on rounds; the code's 60.
             per_class: 5,
             per_class_share: 0.0,
+            cap_at_equal_share: false,
             keep: Keep::Refresh,
             stop_when_stable: true,
             max_rounds: 60,
@@ -96,8 +97,12 @@ pub fn authors() -> DmIdaParams {
         selection_rows_limit: 75,
         // IDA on 10 principal components, psi divided by the number of pseudo-labels present minus one.
         fisher: FisherParams { pca: 10, psi_per_class: true, ..paper.fisher },
-        // No test for stable labels.
-        self_training: SelfTrainingParams { stop_when_stable: false, ..paper.self_training },
+        // No test for stable labels; a class takes at most the pool's rows per class.
+        self_training: SelfTrainingParams {
+            cap_at_equal_share: true,
+            stop_when_stable: false,
+            ..paper.self_training
+        },
         // The last fit's unlabelled rows are the query rows, in semi-supervised tasks too.
         last_fit: UnlabelledRows::Query,
         ..paper
@@ -122,7 +127,12 @@ pub fn single_fit(kind: ObjectiveKind) -> SingleFitParams {
         unlabelled: UnlabelledRows::Pool,
         fit: FitParams {
             temperature: TIM_TEMPERATURE,
-            objective: Objective { kind, conditional_weight: 1.0, marginal_weight: 1.0, ..authors().fit.objective },
+            objective: Objective {
+                kind,
+                conditional_weight: 1.0,
+                marginal_weight: 1.0,
+                ..authors().fit.objective
+            },
             steps: 100,
             learning_rate: 1e-3,
             ..authors().fit

@@ -166,7 +166,8 @@ impl<T: Scalar> Segment<T> {
 
     /// The likeliest class of each row.
     pub fn labels(&self) -> Vec<usize> {
-        let of_row = |row: usize| (0..self.ways()).map(|class| self.logits.row(class)[row]).collect::<Vec<_>>();
+        let of_row =
+            |row: usize| (0..self.ways()).map(|class| self.logits.row(class)[row]).collect::<Vec<_>>();
         (0..self.count()).map(|row| argmax(&of_row(row))).collect()
     }
 

@@ -5,7 +5,8 @@
 //! changes nothing, is `stop_when_stable` and `max_rounds`.
 //!
 //! The paper stops when the pseudo-labels are stable; its authors' code has no such test and goes on until every row
-//! has joined or a round adds none.
+//! has joined or a round adds none, and it lets no class take more than its equal share of the pool
+//! (`cap_at_equal_share`), which the text does not mention.
 
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,9 @@ pub struct SelfTrainingParams {
     pub per_class: usize,
     /// The same as a share of the pool's rows per class, rounded; the larger of the two counts. 0 for none.
     pub per_class_share: f64,
+    /// Let no class take more than its equal share of the pool, as the authors' code does. That is knowledge of the
+    /// class sizes: right when the pool is balanced, and only then.
+    pub cap_at_equal_share: bool,
     /// What happens to rows that joined earlier.
     pub keep: Keep,
     /// End the loop when a round changes no pseudo-label.
@@ -80,6 +84,7 @@ pub(crate) fn self_train<T: Scalar>(
     let ways = fitter.ways();
     let share = (params.per_class_share * pool.rows() as f64 / ways as f64).round() as usize;
     let per_round = params.per_class.max(share);
+    let cap = if params.cap_at_equal_share { pool.rows() / ways } else { usize::MAX };
     let mut joined: Vec<PseudoLabel> = Vec::new();
     let mut credibility = Vec::new();
     let mut last_labels: Vec<usize> = Vec::new();
@@ -124,7 +129,7 @@ pub(crate) fn self_train<T: Scalar>(
             Keep::Refresh => joined.iter().map(|label| label.row).collect(),
             Keep::Afresh => Vec::new(),
         };
-        joined = choose(&credibility, &labels, &taken, per_round * (round + 1), ways);
+        joined = choose(&credibility, &labels, &taken, (per_round.saturating_mul(round + 1)).min(cap), ways);
         if let Some(round) = trace.as_deref_mut().and_then(|trace| trace.rounds.last_mut()) {
             round.selected = joined.iter().map(|label| label.row).collect();
         }
@@ -157,7 +162,7 @@ fn choose(
     order.sort_by(|&a, &b| credibility[b].total_cmp(&credibility[a]).then(a.cmp(&b)));
     for row in order {
         // Refreshed labels can leave one class above its quota; the total then holds the others back.
-        if !chosen[row] && counts[labels[row]] < quota && total < quota * ways {
+        if !chosen[row] && counts[labels[row]] < quota && total < quota.saturating_mul(ways) {
             chosen[row] = true;
             counts[labels[row]] += 1;
             total += 1;
@@ -176,7 +181,8 @@ fn labelled_prototypes<T: Scalar>(fitter: &Fitter<'_, T>, joined: &[PseudoLabel]
 fn mix(seed: u64, task: u64, round: u64) -> u64 {
     let mut state = seed;
     for part in [task, round] {
-        state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(part).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state =
+            state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(part).wrapping_add(0x9e37_79b9_7f4a_7c15);
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         state ^= state >> 31;

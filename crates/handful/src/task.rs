@@ -160,7 +160,10 @@ impl<T: Scalar> Task<T> {
                 Unlabeled::Pool(pool) => Unlabeled::Pool(pool.cast()),
             },
             query: self.query.cast(),
-            base_mean: self.base_mean.as_ref().map(|mean| mean.iter().map(|v| U::from_f64(v.to_f64())).collect()),
+            base_mean: self
+                .base_mean
+                .as_ref()
+                .map(|mean| mean.iter().map(|v| U::from_f64(v.to_f64())).collect()),
         }
     }
 }
@@ -205,7 +208,8 @@ mod tests {
             (rows(2, 4), Unlabeled::Query, bad.clone(), "query"),
             (rows(2, 4), Unlabeled::Pool(bad.clone()), rows(1, 4), "unlabeled"),
         ] {
-            let error = Task::new(0, 2, support, vec![0, 1], unlabeled, query).expect_err("NaN must be refused");
+            let error =
+                Task::new(0, 2, support, vec![0, 1], unlabeled, query).expect_err("NaN must be refused");
             assert!(matches!(error, TaskError::NotFinite { part: p, column: 1, .. } if p == part), "{error}");
         }
     }

@@ -40,7 +40,9 @@ pub struct Transform {
 
 /// A transform's name that has a step nobody knows.
 #[derive(Debug, thiserror::Error, PartialEq)]
-#[error("unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts")]
+#[error(
+    "unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts"
+)]
 pub struct UnknownStep {
     step: String,
 }
@@ -218,8 +220,12 @@ mod tests {
         let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0]);
         let centre = "centre".parse::<Transform>().expect("known");
         assert_eq!(centre.apply(&given), Err(TaskError::NoBaseMean));
-        assert!(matches!(given.clone().with_base_mean(vec![1.0]), Err(TaskError::MeanDimensions { got: 1, .. })));
-        let done = centre.apply(&given.with_base_mean(vec![1.0, 1.0]).expect("two dimensions")).expect("valid");
+        assert!(matches!(
+            given.clone().with_base_mean(vec![1.0]),
+            Err(TaskError::MeanDimensions { got: 1, .. })
+        ));
+        let done =
+            centre.apply(&given.with_base_mean(vec![1.0, 1.0]).expect("two dimensions")).expect("valid");
         assert_eq!(done.query().as_slice(), &[4.0, 5.0]);
     }
 

@@ -127,7 +127,8 @@ impl DmIda {
             _ => {
                 let (labelled, labels) = fitter.labelled_set(&trained.joined);
                 let rows = unlabelled_rows(&task, params.last_fit);
-                Fitter::new(&fit, task.ways(), &labelled, &labels, rows.as_ref())?.fit(&[], fit_trace.as_mut())
+                Fitter::new(&fit, task.ways(), &labelled, &labels, rows.as_ref())?
+                    .fit(&[], fit_trace.as_mut())
             }
         };
         if let (Some(trace), Some(fit)) = (&mut trace, fit_trace.filter(|fit| !fit.steps.is_empty())) {
@@ -153,7 +154,10 @@ impl Method for DmIda {
     }
 
     fn prior(&self) -> PriorKnowledge {
-        PriorKnowledge { setting: Setting::UsesUnlabelled, knows_class_sizes: false }
+        PriorKnowledge {
+            setting: Setting::UsesUnlabelled,
+            knows_class_sizes: self.params.self_training.cap_at_equal_share,
+        }
     }
 
     fn params(&self) -> Value {

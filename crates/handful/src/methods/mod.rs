@@ -172,8 +172,12 @@ mod tests {
         let set = |key: &str, value: &str| build("dm-ida", None, &[(key.to_owned(), value.to_owned())]);
         assert_eq!(set("steps", "7").expect("a number").params()["steps"], 7);
         assert_eq!(set("objective", "dependence").expect("a kind").params()["objective"], "dependence");
-        assert_eq!(set("feature_bandwidth", "0.5median").expect("text").params()["feature_bandwidth"], "0.5median");
-        for (key, value) in [("steps", "many"), ("objective", "dm"), ("learning_rate", "-1"), ("ridge", "0")] {
+        assert_eq!(
+            set("feature_bandwidth", "0.5median").expect("text").params()["feature_bandwidth"],
+            "0.5median"
+        );
+        for (key, value) in [("steps", "many"), ("objective", "dm"), ("learning_rate", "-1"), ("ridge", "0")]
+        {
             let error = set(key, value).err().expect("refused").to_string();
             assert!(error.contains(key), "{error}");
         }

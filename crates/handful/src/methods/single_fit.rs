@@ -33,10 +33,15 @@ impl SingleFitParams {
     }
 
     /// Solves a task; fills the trace of the fit if `with_trace`.
-    pub fn solve<T: Scalar>(&self, task: &Task<T>, with_trace: TraceWanted) -> Result<Solution<T>, TaskError> {
+    pub fn solve<T: Scalar>(
+        &self,
+        task: &Task<T>,
+        with_trace: TraceWanted,
+    ) -> Result<Solution<T>, TaskError> {
         let task = self.basis.apply(&self.transform.apply(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
-        let mut fitter = Fitter::new(&self.fit, task.ways(), task.support(), task.support_labels(), rows.as_ref())?;
+        let mut fitter =
+            Fitter::new(&self.fit, task.ways(), task.support(), task.support_labels(), rows.as_ref())?;
         let mut trace = (with_trace == TraceWanted::Yes).then(FitTrace::default);
         let classifier = fitter.fit(&[], trace.as_mut());
         let mut solution = Solution::from_probabilities(

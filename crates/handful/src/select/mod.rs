@@ -56,9 +56,7 @@ impl SelectorKind {
             Self::Ida => candidates.whitened.ida(candidates.labels, ways),
             Self::IdaBound => ida_bound(candidates.rows, candidates.labels, ways, candidates.ridge),
             Self::Confidence => confidence::credibility(candidates.probabilities),
-            Self::Nearest => {
-                nearest::credibility(candidates.rows, candidates.labels, candidates.prototypes)
-            }
+            Self::Nearest => nearest::credibility(candidates.rows, candidates.labels, candidates.prototypes),
             Self::Random => random::credibility(candidates.rows.rows(), candidates.seed),
         }
     }
