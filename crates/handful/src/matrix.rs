@@ -24,7 +24,12 @@ impl<T: Scalar> Matrix<T> {
     /// # Panics
     /// If `values` does not hold `rows * columns` numbers; readers of foreign files check that first.
     pub fn from_vec(rows: usize, columns: usize, values: Vec<T>) -> Self {
-        assert_eq!(values.len(), rows * columns, "a {rows} x {columns} matrix needs {} values", rows * columns);
+        assert_eq!(
+            values.len(),
+            rows * columns,
+            "a {rows} x {columns} matrix needs {} values",
+            rows * columns
+        );
         Self { rows, columns, values }
     }
 

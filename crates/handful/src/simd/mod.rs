@@ -233,13 +233,7 @@ impl<T: Scalar> Kernels<T> {
     }
 
     /// `out[c][i] = bias[c] + <weights[c], rows[i]>`.
-    pub fn scores(
-        &self,
-        rows: &PaddedRows<T>,
-        weights: &PaddedRows<T>,
-        bias: &[T],
-        out: &mut PaddedRows<T>,
-    ) {
+    pub fn scores(&self, rows: &PaddedRows<T>, weights: &PaddedRows<T>, bias: &[T], out: &mut PaddedRows<T>) {
         assert_eq!(rows.columns(), weights.columns());
         assert!(bias.len() >= weights.rows() && out.rows() == weights.rows() && out.stride() >= rows.rows());
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
@@ -273,7 +267,12 @@ impl<T: Scalar> Kernels<T> {
         check_gradient_shapes(rows, residuals, out);
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
         unsafe {
-            (self.gradient_add)(padded(rows.columns()), &strided(rows), &strided(residuals), &strided_mut(out))
+            (self.gradient_add)(
+                padded(rows.columns()),
+                &strided(rows),
+                &strided(residuals),
+                &strided_mut(out),
+            )
         };
     }
 
@@ -403,11 +402,7 @@ pub(crate) fn dependence_scratch(classes: usize, stride: usize) -> usize {
     stride + (classes + 1) * LANE_PADDING
 }
 
-fn check_gradient_shapes<T: Scalar>(
-    rows: &PaddedRows<T>,
-    residuals: &PaddedRows<T>,
-    out: &PaddedRows<T>,
-) {
+fn check_gradient_shapes<T: Scalar>(rows: &PaddedRows<T>, residuals: &PaddedRows<T>, out: &PaddedRows<T>) {
     assert_eq!(rows.columns(), out.columns());
     assert!(residuals.rows() == out.rows() && residuals.stride() >= rows.rows());
 }

@@ -138,7 +138,8 @@ fn dependence_pass_equals_the_double_sum() {
                 let distance: f64 = (0..classes).map(|c| (prediction(c, i) - prediction(c, j)).powi(2)).sum();
                 f64::from(kernel.row(i)[j]) * (-distance * 2.0).exp()
             };
-            let total: f64 = (0..examples).flat_map(|i| (0..examples).map(move |j| (i, j))).map(|(i, j)| m(i, j)).sum();
+            let total: f64 =
+                (0..examples).flat_map(|i| (0..examples).map(move |j| (i, j))).map(|(i, j)| m(i, j)).sum();
             assert_close(value, total, 1e-4, "tr(Kc L)");
             for i in 0..examples {
                 for class in 0..classes {
