@@ -73,20 +73,6 @@ pub enum TaskError {
         /// The limit in force, in megabytes.
         limit_mb: u64,
     },
-    /// A feature transform that these features do not allow.
-    #[error(
-        "{part} row {row}, column {column} is {value}; the power transform needs features that are not negative"
-    )]
-    NegativeFeature {
-        /// Which rows: `support`, `query` or `unlabeled`.
-        part: &'static str,
-        /// Row within that part.
-        row: usize,
-        /// Column.
-        column: usize,
-        /// The value found.
-        value: f64,
-    },
     /// A transform that centres on the base classes, and a task that does not know them.
     #[error("the transform step `centre` needs the mean feature of the base classes, and none was given")]
     NoBaseMean,
