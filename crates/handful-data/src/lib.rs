@@ -12,6 +12,6 @@ mod table;
 mod tasks;
 
 pub use error::DataError;
-pub use readers::read_table;
-pub use table::{ClassIndex, FeatureTable};
+pub use readers::{OpenOptions, TableFormat, open_table, parse_table, read_labels, read_table};
+pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, read_task_list, write_task_list};

@@ -2,10 +2,9 @@
 
 use std::{borrow::Cow, path::Path};
 
-use half::f16;
 use handful::matrix::Matrix;
 
-use super::element::{ElementKind, ElementType};
+use super::element::{ElementType, decode};
 use crate::error::DataError;
 
 /// How the elements of an array of two or more dimensions follow each other.
@@ -59,6 +58,23 @@ impl<'a> RawArray<'a> {
         self.shape.iter().product()
     }
 
+    /// Bytes that the array holds in memory of its own.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        if matches!(self.bytes, Cow::Owned(_)) { self.bytes.len() } else { 0 }
+    }
+
+    /// The bytes of all elements, in the order of the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// One whole number, in the order of the file.
+    pub(crate) fn integer_at(&self, place: usize) -> Option<i64> {
+        let size = self.element.size;
+        let bytes = self.bytes.get(place.checked_mul(size)?..)?.get(..size)?;
+        if self.element.is_integer() { self.element.integer(bytes) } else { None }
+    }
+
     /// The elements as features: a float array of two dimensions.
     pub(crate) fn to_features(&self, path: &Path, name: &str) -> Result<Matrix<f32>, DataError> {
         let &[rows, columns] = self.shape() else {
@@ -99,18 +115,20 @@ impl<'a> RawArray<'a> {
         }
     }
 
+    /// The elements of a float array of one dimension, as row number `row` of a table.
+    pub(crate) fn to_row(&self, path: &Path, row: usize) -> Result<Vec<f32>, DataError> {
+        if !self.element.is_float() {
+            let reason = format!("it holds {}, but features are floats", self.element.name());
+            return Err(DataError::row(path, row, reason));
+        }
+        Ok(self.to_f32())
+    }
+
     /// The float elements in the order of the file.
     pub(crate) fn to_f32(&self) -> Vec<f32> {
-        let element = self.element;
-        match (element.kind, element.size, element.big_endian) {
-            (ElementKind::Float, 4, false) => {
-                self.bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
-            }
-            (ElementKind::Float, 2, false) => {
-                self.bytes.as_chunks().0.iter().map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect()
-            }
-            _ => self.bytes.chunks_exact(element.size).map(|bytes| element.float(bytes) as f32).collect(),
-        }
+        let mut values = Vec::with_capacity(self.bytes.len() / self.element.size);
+        decode(self.element, &self.bytes, &mut values);
+        values
     }
 
     /// The elements as whole numbers: an integer array of one dimension (or `[n, 1]`).
@@ -180,6 +198,7 @@ fn transpose(columns_first: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::ElementKind;
 
     fn floats(shape: Vec<usize>, order: Order, values: &[f32]) -> RawArray<'static> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();

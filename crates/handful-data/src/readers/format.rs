@@ -1,0 +1,41 @@
+//! The formats, and how a file name tells them apart.
+
+use std::path::Path;
+
+use crate::error::DataError;
+
+const READABLE: &str = ".npy, .npz, .safetensors, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
+
+/// A format in which feature tables are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TableFormat {
+    /// One NumPy array.
+    Npy,
+    /// A NumPy archive.
+    Npz,
+    /// Safetensors.
+    Safetensors,
+    /// Comma-separated text.
+    Csv,
+    /// Tab-separated text.
+    Tsv,
+    /// Python pickles and torch files.
+    Pickle,
+}
+
+impl TableFormat {
+    /// The format that a file's extension names.
+    pub fn of_path(path: &Path) -> Result<Self, DataError> {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        Ok(match extension.to_ascii_lowercase().as_str() {
+            "npy" => Self::Npy,
+            "npz" => Self::Npz,
+            "safetensors" => Self::Safetensors,
+            "csv" => Self::Csv,
+            "tsv" | "tab" => Self::Tsv,
+            "plk" | "pkl" | "pickle" | "pt" | "pth" => Self::Pickle,
+            _ => return Err(DataError::UnknownFormat { path: path.to_owned(), expected: READABLE }),
+        })
+    }
+}
