@@ -33,6 +33,9 @@ fn broken_tables_say_what_is_wrong() {
         ("bad/bomb.npz", "beyond the limit"),
         ("bad/ragged.plk", "row 1: 3 features, but the rows before have 4"),
         ("bad/complex.plk", "complex"),
+        ("bad/ragged.parquet", "row 1: `embedding` has 1 numbers, but the rows before have 2"),
+        ("bad/missing.parquet", "row 0: a number of `embedding` is missing"),
+        ("bad/no-features.parquet", "column `name` holds text"),
     ] {
         let error = error_of(name);
         assert!(error.contains(expected), "{name}: expected `{expected}` in `{error}`");
@@ -42,12 +45,9 @@ fn broken_tables_say_what_is_wrong() {
 #[test]
 fn malicious_pickles_are_refused_by_name() {
     for protocol in [0, 2, 4] {
-        for (name, asked) in [
-            ("os-system", "system`"),
-            ("eval", ".eval`"),
-            ("exec", ".exec`"),
-            ("popen", ".Popen`"),
-        ] {
+        for (name, asked) in
+            [("os-system", "system`"), ("eval", ".eval`"), ("exec", ".exec`"), ("popen", ".Popen`")]
+        {
             let error = error_of(&format!("malicious/{name}-{protocol}.pickle"));
             assert!(error.contains(asked) && error.contains("is refused"), "{name}: {error}");
         }

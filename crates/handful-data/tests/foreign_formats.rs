@@ -98,3 +98,19 @@ fn text_tables() {
         assert_eq!(table.id(1), "row-1");
     }
 }
+
+#[test]
+fn parquet_of_both_layouts_and_all_codecs() {
+    for codec in ["plain", "snappy", "gzip", "zstd"] {
+        let name = format!("parquet/easyfsl-{codec}.parquet");
+        check_classes(&name, &read(&name), NAMES);
+    }
+    for name in ["parquet/fixed-size.parquet", "parquet/no-dictionary.parquet"] {
+        let table = read(name);
+        check_classes(name, &table, NAMES);
+        assert_eq!(table.id(4), "row-4");
+    }
+    let table = read("parquet/wide.parquet");
+    check_classes("wide", &table, NUMBERS);
+    assert_eq!(table.id(4), "row-4");
+}

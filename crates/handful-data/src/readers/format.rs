@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::error::DataError;
 
-const READABLE: &str = ".npy, .npz, .safetensors, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
+const READABLE: &str = ".npy, .npz, .safetensors, .parquet, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
 
 /// A format in which feature tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,6 +16,8 @@ pub enum TableFormat {
     Npz,
     /// Safetensors.
     Safetensors,
+    /// Parquet.
+    Parquet,
     /// Comma-separated text.
     Csv,
     /// Tab-separated text.
@@ -32,6 +34,7 @@ impl TableFormat {
             "npy" => Self::Npy,
             "npz" => Self::Npz,
             "safetensors" => Self::Safetensors,
+            "parquet" | "pq" => Self::Parquet,
             "csv" => Self::Csv,
             "tsv" | "tab" => Self::Tsv,
             "plk" | "pkl" | "pickle" | "pt" | "pth" => Self::Pickle,

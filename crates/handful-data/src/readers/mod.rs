@@ -4,6 +4,7 @@
 //! cannot make the program allocate more than a small multiple of its size. And nothing in a file is ever run.
 
 mod archive;
+mod columns;
 mod delimited;
 mod format;
 mod labels;
@@ -11,6 +12,7 @@ mod layouts;
 mod npy;
 mod npy_table;
 mod npz;
+pub(crate) mod parquet;
 pub(crate) mod pickle;
 mod raw_table;
 mod safetensors;
@@ -91,6 +93,7 @@ fn parse_raw(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<RawTable,
         TableFormat::Safetensors => safetensors::read(path, bytes),
         TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
         TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
+        TableFormat::Parquet => parquet::read(path, bytes),
         TableFormat::Pickle => layouts::read(path, bytes),
     }
 }
