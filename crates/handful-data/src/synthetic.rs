@@ -53,7 +53,11 @@ impl SyntheticSpec {
             return Err(DataError::setting("size", size, "classes, rows and columns must all be 1 or more"));
         }
         if !(self.separation.is_finite() && self.separation >= 0.0) {
-            return Err(DataError::setting("separation", self.separation, "it must be 0 or more"));
+            return Err(DataError::setting(
+                "separation",
+                self.separation.to_string(),
+                "it must be 0 or more",
+            ));
         }
         let rows = self.classes * self.rows_per_class;
         let features = self.features(rows);

@@ -4,6 +4,7 @@ mod draw;
 mod episode;
 mod list;
 mod sampler;
+mod shares;
 mod spec;
 
 pub use episode::Episode;
