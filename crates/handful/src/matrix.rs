@@ -80,8 +80,11 @@ impl<T: Scalar> Matrix<T> {
     /// The rows of `self` followed by the rows of `below`.
     ///
     /// # Panics
-    /// If the two differ in their number of columns.
+    /// If both have rows and differ in their number of columns.
     pub fn stack(&self, below: &Self) -> Self {
+        if below.rows == 0 {
+            return self.clone();
+        }
         assert_eq!(self.columns, below.columns, "stacked matrices need the same number of columns");
         let values = [self.as_slice(), below.as_slice()].concat();
         Self { rows: self.rows + below.rows, columns: self.columns, values }

@@ -48,12 +48,14 @@ pub trait Scalar:
     fn ln(self) -> Self;
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
+    /// Row-major `out = a b^T`, rows of `columns` elements.
+    fn inner_products(a: &[Self], b: &[Self], columns: usize, out: &mut [Self]);
     /// The hot loops in this precision, on the best instruction set of this machine.
     fn kernels() -> &'static Kernels<Self>;
 }
 
 macro_rules! scalar {
-    ($type:ty, $kernels:path) => {
+    ($type:ty, $kernels:path, $inner_products:path) => {
         impl Scalar for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -76,6 +78,9 @@ macro_rules! scalar {
             fn is_finite(self) -> bool {
                 <$type>::is_finite(self)
             }
+            fn inner_products(a: &[Self], b: &[Self], columns: usize, out: &mut [Self]) {
+                $inner_products(a, b, columns, out);
+            }
             fn kernels() -> &'static Kernels<Self> {
                 $kernels()
             }
@@ -83,5 +88,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, crate::simd::best_f32);
-scalar!(f64, crate::simd::portable_f64);
+scalar!(f32, crate::simd::best_f32, crate::linalg::inner_products_f32);
+scalar!(f64, crate::simd::portable_f64, crate::linalg::inner_products_f64);

@@ -13,7 +13,6 @@ const DOUBLE: u8 = 7;
 const BINARY: u8 = 8;
 const LIST: u8 = 9;
 const SET: u8 = 10;
-const MAP: u8 = 11;
 const STRUCT: u8 = 12;
 
 /// What is wrong with the bytes.
@@ -134,21 +133,8 @@ impl<'a> ThriftReader<'a> {
                     self.skip(if kind == TRUE || kind == FALSE { BYTE } else { kind }, depth + 1)?;
                 }
             }
-            MAP => {
-                let count = self.varint()?;
-                if count > 0 {
-                    let kinds = self.byte()?;
-                    for _ in 0..count {
-                        self.skip(kinds >> 4, depth + 1)?;
-                        self.skip(kinds & 0x0f, depth + 1)?;
-                        // Items of no bytes could be counted for ever.
-                        if self.position >= self.bytes.len() {
-                            return Err("a header ends too early");
-                        }
-                    }
-                }
-            }
             STRUCT => self.structure(|reader, _, kind| reader.skip(kind, depth + 1).map(|()| true))?,
+            // Maps included: no header of the format has one.
             _ => return Err("a header holds a value of unknown type"),
         }
         Ok(())

@@ -1,0 +1,17 @@
+//! `baseline`: the paper's classifier trained with cross-entropy on the labelled rows alone (Table 5's *Baseline*).
+//!
+//! ```text
+//! min_{W,b}  CE(support),   start W = 2 mu / T, b = -|mu|^2 / T
+//! ```
+//!
+//! Defaults: unit-length features and T = 2/15, which equals TIM's temperature 15; 100 Adam steps of 1e-3. From the
+//! prototype start the fit moves little, so it is close to the nearest prototype.
+
+use crate::methods::Setting;
+use crate::methods::single_fit::single_fit_method;
+use crate::objective::ObjectiveKind;
+use crate::presets;
+
+single_fit_method!(BaselineParams, "baseline", Setting::Inductive, presets: {
+    "default" => presets::single_fit(ObjectiveKind::CrossEntropy),
+});

@@ -1,0 +1,18 @@
+//! `entropy-min`: cross-entropy and the conditional entropy of the unlabelled rows' predictions (Dhillon et al. 2020;
+//! Table 5's *Cond. Ent.*).
+//!
+//! ```text
+//! min_{W,b}  CE(support) + H(Y|X)(unlabelled)
+//! ```
+//!
+//! The original fine-tunes the whole network; on frozen features only the classifier moves. Weights 1 and 1 are those
+//! of the frozen-head version in the Realistic-Transductive code.
+
+use crate::methods::Setting;
+use crate::methods::single_fit::single_fit_method;
+use crate::objective::ObjectiveKind;
+use crate::presets;
+
+single_fit_method!(EntropyMinParams, "entropy-min", Setting::UsesUnlabelled, presets: {
+    "default" => presets::single_fit(ObjectiveKind::ConditionalEntropy),
+});

@@ -1,0 +1,185 @@
+//! Every method, one file each, behind the [`Method`] trait.
+//!
+//! A method is a parameter type that can be checked ([`MethodParams`]) and the solver it turns into. [`build`] makes
+//! one from a name, a preset and changed keys, which is how the command line and the studies get theirs. To add one:
+//! write the file, and add its line to [`METHODS`].
+
+mod baseline;
+mod dm;
+pub mod dm_ida;
+mod entropy_min;
+mod protonet;
+pub mod single_fit;
+mod tim_gd;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{ParamError, TaskError};
+use crate::solution::Solution;
+use crate::task::Task;
+
+/// Which unlabelled rows a method learns from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// None: each query row is labelled by itself.
+    Inductive,
+    /// The query rows of a transductive task; the pool, and perhaps the query, of a semi-supervised one.
+    UsesUnlabelled,
+}
+
+/// What a method knows besides the labelled rows; every table prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PriorKnowledge {
+    /// Which unlabelled rows it learns from.
+    pub setting: Setting,
+    /// Whether it is told, or assumes as given, how many rows of each class there are.
+    pub knows_class_sizes: bool,
+}
+
+/// A few-shot classifier on frozen features.
+pub trait Method: Send + Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+    /// What it knows besides the labelled rows.
+    fn prior(&self) -> PriorKnowledge;
+    /// Its complete parameters.
+    fn params(&self) -> Value;
+    /// Labels the query and the unlabelled rows of a task.
+    fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError>;
+}
+
+/// Parameters that become a method once checked.
+pub trait MethodParams: Serialize + DeserializeOwned {
+    /// The method's name.
+    const NAME: &'static str;
+    /// Its presets, the default first.
+    const PRESETS: &'static [&'static str];
+
+    /// A complete parameter set by name.
+    fn preset(name: &str) -> Option<Self>;
+    /// Checks every value and turns into the method.
+    fn check(self) -> Result<Box<dyn Method>, ParamError>;
+}
+
+/// A changed parameter: key and value as typed.
+pub type Change = (String, String);
+
+/// A method that can be built by name.
+pub struct MethodEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// Its presets, the default first.
+    pub presets: &'static [&'static str],
+    build: fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>,
+}
+
+/// One line per method.
+pub const METHODS: &[MethodEntry] = &[
+    entry::<protonet::ProtonetParams>(),
+    entry::<baseline::BaselineParams>(),
+    entry::<entropy_min::EntropyMinParams>(),
+    entry::<tim_gd::TimGdParams>(),
+    entry::<dm::DmParams>(),
+    entry::<dm_ida::DmIdaParams>(),
+];
+
+const fn entry<P: MethodParams>() -> MethodEntry {
+    MethodEntry { name: P::NAME, presets: P::PRESETS, build: build_from::<P> }
+}
+
+/// Builds a method from its name, a preset (its default one if none) and changes to single parameters.
+pub fn build(name: &str, preset: Option<&str>, changes: &[Change]) -> Result<Box<dyn Method>, ParamError> {
+    let entry = METHODS.iter().find(|entry| entry.name == name).ok_or_else(|| ParamError::UnknownMethod {
+        name: name.to_owned(),
+        known: METHODS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
+    })?;
+    (entry.build)(preset, changes)
+}
+
+fn build_from<P: MethodParams>(
+    preset: Option<&str>,
+    changes: &[Change],
+) -> Result<Box<dyn Method>, ParamError> {
+    changed_preset::<P>(preset, changes)?.check()
+}
+
+/// A preset with some of its values replaced, not yet checked.
+pub fn changed_preset<P: MethodParams>(preset: Option<&str>, changes: &[Change]) -> Result<P, ParamError> {
+    let preset = preset.unwrap_or(P::PRESETS[0]);
+    let params = P::preset(preset).ok_or_else(|| ParamError::UnknownPreset {
+        method: P::NAME,
+        preset: preset.to_owned(),
+        known: P::PRESETS.join(", "),
+    })?;
+    changes.iter().try_fold(params, |params, (key, value)| change(params, key, value))
+}
+
+/// Replaces one value. A value is read as JSON where it is JSON (numbers, true, false), else as text.
+fn change<P: MethodParams>(params: P, key: &str, text: &str) -> Result<P, ParamError> {
+    let mut map = as_map(&params);
+    if !map.contains_key(key) {
+        let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
+        return Err(ParamError::UnknownKey { method: P::NAME, key: key.to_owned(), known });
+    }
+    let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    map.insert(key.to_owned(), value);
+    serde_json::from_value(Value::Object(map)).map_err(|error| ParamError::BadValue {
+        key: key.to_owned(),
+        value: text.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// Parameters as key and value; a parameter type is a flat struct, so it always is a map.
+fn as_map<P: Serialize>(params: &P) -> Map<String, Value> {
+    match serde_json::to_value(params) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_of_every_method_passes_its_own_check_and_is_complete() {
+        for entry in METHODS {
+            for preset in entry.presets {
+                let method = build(entry.name, Some(preset), &[]).expect("presets are valid");
+                assert_eq!(method.name(), entry.name);
+                assert!(method.params().is_object(), "{} prints its parameters", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let error = build("tim", None, &[]).err().expect("no such method").to_string();
+        assert!(error.contains("tim-gd"), "{error}");
+        let error = build("tim-gd", Some("best"), &[]).err().expect("no such preset").to_string();
+        assert!(error.contains("authors"), "{error}");
+        let change = [("lr".to_owned(), "1".to_owned())];
+        let error = build("tim-gd", None, &change).err().expect("no such key").to_string();
+        assert!(error.contains("learning_rate"), "{error}");
+    }
+
+    #[test]
+    fn changes_are_typed_and_checked() {
+        let set = |key: &str, value: &str| build("dm-ida", None, &[(key.to_owned(), value.to_owned())]);
+        assert_eq!(set("steps", "7").expect("a number").params()["steps"], 7);
+        assert_eq!(set("objective", "dependence").expect("a kind").params()["objective"], "dependence");
+        assert_eq!(
+            set("feature_bandwidth", "0.5median").expect("text").params()["feature_bandwidth"],
+            "0.5median"
+        );
+        for (key, value) in [("steps", "many"), ("objective", "dm"), ("learning_rate", "-1"), ("ridge", "0")]
+        {
+            let error = set(key, value).err().expect("refused").to_string();
+            assert!(error.contains(key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `protonet`: the nearest class mean (Snell et al. 2017), inductive.
+//!
+//! ```text
+//! p_c(z) ~ exp(-|z - mu_c|^2 / T)
+//! ```
+//!
+//! Defaults: unit-length features, T = 2/15 (TIM's temperature 15; it only shapes the probabilities).
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::classifier::{LinearClassifier, prototypes};
+use crate::error::{ParamError, TaskError};
+use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::objective::check_range;
+use crate::solution::Solution;
+use crate::task::Task;
+use crate::transform::{Step, Transform};
+
+/// Parameters of [`protonet`](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProtonetParams {
+    /// What is done to the features first.
+    pub transform: Transform,
+    /// T of the probabilities.
+    pub temperature: f64,
+}
+
+impl MethodParams for ProtonetParams {
+    const NAME: &'static str = "protonet";
+    const PRESETS: &'static [&'static str] = &["default"];
+
+    fn preset(name: &str) -> Option<Self> {
+        let default = Self { transform: Transform::new(vec![Step::L2]), temperature: 2.0 / 15.0 };
+        (name == "default").then_some(default)
+    }
+
+    fn check(self) -> Result<Box<dyn Method>, ParamError> {
+        check_range("temperature", self.temperature, self.temperature > 0.0, "a number above 0")?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Method for ProtonetParams {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn prior(&self) -> PriorKnowledge {
+        PriorKnowledge { setting: Setting::Inductive, knows_class_sizes: false }
+    }
+
+    fn params(&self) -> Value {
+        as_map(self).into()
+    }
+
+    fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
+        let task = self.transform.apply(task)?;
+        let means = prototypes(task.support(), task.support_labels(), task.ways());
+        let classifier = LinearClassifier::from_prototypes(&means, self.temperature as f32);
+        let mut solution = Solution::from_probabilities(
+            classifier.probabilities(task.query()),
+            classifier.probabilities(task.pool()),
+        );
+        solution.classifier = Some(classifier);
+        Ok(solution)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::Matrix;
+    use crate::task::Unlabeled;
+
+    #[test]
+    fn labels_are_those_of_the_nearest_mean() {
+        let support = Matrix::from_vec(3, 2, vec![1.0f32, 0.0, 0.9, 0.1, 0.0, 1.0]);
+        let query = Matrix::from_vec(3, 2, vec![5.0, 1.0, 1.0, 5.0, 0.1, 0.2]);
+        let task = Task::new(0, 2, support, vec![0, 0, 1], Unlabeled::Query, query).expect("valid");
+        let method = ProtonetParams::preset("default").expect("there").check().expect("valid");
+        assert_eq!(method.solve(&task).expect("solvable").query_labels(), vec![0, 1, 1]);
+    }
+}

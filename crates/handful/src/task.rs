@@ -1,0 +1,223 @@
+//! A few-shot task as a method sees it: no truth, no file, no row number.
+
+use crate::error::TaskError;
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+
+/// Rows without labels that a method may learn from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unlabeled<T> {
+    /// The query rows themselves: the transductive setting.
+    Query,
+    /// A separate pool: the semi-supervised setting. It may be empty.
+    Pool(Matrix<T>),
+}
+
+/// A few labelled rows per class, rows without labels, and rows to label.
+///
+/// Made by [`Task::new`], which checks everything a method relies on: at least two classes, every class with at least
+/// one support row, one number of dimensions, only finite numbers. The type has no room for the truth about the
+/// query, so no method can see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task<T> {
+    id: u64,
+    ways: usize,
+    support: Matrix<T>,
+    support_labels: Vec<usize>,
+    unlabeled: Unlabeled<T>,
+    query: Matrix<T>,
+    base_mean: Option<Vec<T>>,
+}
+
+impl<T: Scalar> Task<T> {
+    /// Checks and assembles a task. `id` seeds whatever a method draws at random, so equal tasks get equal answers.
+    pub fn new(
+        id: u64,
+        ways: usize,
+        support: Matrix<T>,
+        support_labels: Vec<usize>,
+        unlabeled: Unlabeled<T>,
+        query: Matrix<T>,
+    ) -> Result<Self, TaskError> {
+        if ways < 2 {
+            return Err(TaskError::TooFewWays { ways });
+        }
+        if support_labels.len() != support.rows() {
+            return Err(TaskError::LabelCount { labels: support_labels.len(), rows: support.rows() });
+        }
+        let mut seen = vec![false; ways];
+        for (row, &label) in support_labels.iter().enumerate() {
+            *seen.get_mut(label).ok_or(TaskError::LabelRange { row, label, ways })? = true;
+        }
+        if let Some(class) = seen.iter().position(|&seen| !seen) {
+            return Err(TaskError::EmptyClass { class });
+        }
+        if support.columns() == 0 {
+            return Err(TaskError::NoDimensions);
+        }
+        check_part("support", &support, support.columns())?;
+        check_part("query", &query, support.columns())?;
+        if let Unlabeled::Pool(pool) = &unlabeled {
+            check_part("unlabeled", pool, support.columns())?;
+        }
+        Ok(Self { id, ways, support, support_labels, unlabeled, query, base_mean: None })
+    }
+
+    /// Adds the mean feature of the base classes, for transforms that centre on it.
+    pub fn with_base_mean(mut self, mean: Vec<T>) -> Result<Self, TaskError> {
+        if mean.len() != self.dim() {
+            return Err(TaskError::MeanDimensions { got: mean.len(), expected: self.dim() });
+        }
+        self.base_mean = Some(mean);
+        Ok(self)
+    }
+
+    /// The mean feature of the base classes, where it is known.
+    pub fn base_mean(&self) -> Option<&[T]> {
+        self.base_mean.as_deref()
+    }
+
+    /// Seed of whatever a method draws at random.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Number of classes.
+    pub fn ways(&self) -> usize {
+        self.ways
+    }
+
+    /// Number of feature dimensions.
+    pub fn dim(&self) -> usize {
+        self.support.columns()
+    }
+
+    /// The labelled rows.
+    pub fn support(&self) -> &Matrix<T> {
+        &self.support
+    }
+
+    /// Class of each support row.
+    pub fn support_labels(&self) -> &[usize] {
+        &self.support_labels
+    }
+
+    /// The rows to label.
+    pub fn query(&self) -> &Matrix<T> {
+        &self.query
+    }
+
+    /// The setting: which rows without labels may be learnt from.
+    pub fn unlabeled(&self) -> &Unlabeled<T> {
+        &self.unlabeled
+    }
+
+    /// The rows without labels: the pool, or the query rows of a transductive task.
+    pub fn pool(&self) -> &Matrix<T> {
+        match &self.unlabeled {
+            Unlabeled::Query => &self.query,
+            Unlabeled::Pool(pool) => pool,
+        }
+    }
+
+    /// Whether the query rows are the unlabelled rows.
+    pub fn is_transductive(&self) -> bool {
+        matches!(self.unlabeled, Unlabeled::Query)
+    }
+
+    /// The mean number of support rows per class.
+    pub fn mean_shots(&self) -> f64 {
+        self.support.rows() as f64 / self.ways as f64
+    }
+
+    /// The same task with other features; used by transforms, which keep the number of rows of each part.
+    pub(crate) fn with_features(
+        &self,
+        support: Matrix<T>,
+        unlabeled: Unlabeled<T>,
+        query: Matrix<T>,
+    ) -> Self {
+        Self {
+            id: self.id,
+            ways: self.ways,
+            support_labels: self.support_labels.clone(),
+            support,
+            unlabeled,
+            query,
+            base_mean: None,
+        }
+    }
+
+    /// The same task in another precision.
+    pub fn cast<U: Scalar>(&self) -> Task<U> {
+        Task {
+            id: self.id,
+            ways: self.ways,
+            support: self.support.cast(),
+            support_labels: self.support_labels.clone(),
+            unlabeled: match &self.unlabeled {
+                Unlabeled::Query => Unlabeled::Query,
+                Unlabeled::Pool(pool) => Unlabeled::Pool(pool.cast()),
+            },
+            query: self.query.cast(),
+            base_mean: self
+                .base_mean
+                .as_ref()
+                .map(|mean| mean.iter().map(|v| U::from_f64(v.to_f64())).collect()),
+        }
+    }
+}
+
+fn check_part<T: Scalar>(part: &'static str, rows: &Matrix<T>, expected: usize) -> Result<(), TaskError> {
+    // An empty part has nothing to disagree with, whatever width its maker gave it.
+    if rows.rows() > 0 && rows.columns() != expected {
+        return Err(TaskError::Dimensions { part, columns: rows.columns(), expected });
+    }
+    match rows.first_non_finite() {
+        Some((row, column, value)) => Err(TaskError::NotFinite { part, row, column, value }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(count: usize, columns: usize) -> Matrix<f32> {
+        Matrix::from_vec(count, columns, vec![1.0; count * columns])
+    }
+
+    #[test]
+    fn every_class_needs_an_example() {
+        let task = Task::new(0, 3, rows(2, 4), vec![0, 2], Unlabeled::Query, rows(1, 4));
+        assert_eq!(task, Err(TaskError::EmptyClass { class: 1 }));
+    }
+
+    #[test]
+    fn label_out_of_range_is_named() {
+        let task = Task::new(0, 2, rows(2, 4), vec![0, 2], Unlabeled::Query, rows(1, 4));
+        assert_eq!(task, Err(TaskError::LabelRange { row: 1, label: 2, ways: 2 }));
+    }
+
+    #[test]
+    fn nan_is_located_in_each_part() {
+        let mut bad = rows(3, 4);
+        bad.row_mut(2)[1] = f32::NAN;
+        for (support, unlabeled, query, part) in [
+            (bad.gather(&[2, 0]), Unlabeled::Query, rows(1, 4), "support"),
+            (rows(2, 4), Unlabeled::Query, bad.clone(), "query"),
+            (rows(2, 4), Unlabeled::Pool(bad.clone()), rows(1, 4), "unlabeled"),
+        ] {
+            let error =
+                Task::new(0, 2, support, vec![0, 1], unlabeled, query).expect_err("NaN must be refused");
+            assert!(matches!(error, TaskError::NotFinite { part: p, column: 1, .. } if p == part), "{error}");
+        }
+    }
+
+    #[test]
+    fn parts_must_agree_in_width_unless_empty() {
+        let wide = Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Pool(rows(1, 5)), rows(1, 4));
+        assert_eq!(wide, Err(TaskError::Dimensions { part: "unlabeled", columns: 5, expected: 4 }));
+        assert!(Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Pool(rows(0, 0)), rows(1, 4)).is_ok());
+    }
+}

@@ -1,0 +1,238 @@
+//! Feature transforms: what is done to the features of a task before anything is learnt.
+//!
+//! A transform is a named sequence of steps, written `power+l2+centre-parts+l2`. The published recipes are such
+//! sequences: SimpleShot's UN is `none`, its L2N `l2`, its CL2N `centre+l2` with the base-class mean, PT-MAP's
+//! preprocessing `power+l2+centre-parts+l2`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::TaskError;
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+use crate::task::{Task, Unlabeled};
+
+/// One step of a [`Transform`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Divide each row by its Euclidean norm (a zero row stays zero).
+    L2,
+    /// Subtract the mean feature of the base classes, which the task must carry.
+    Centre,
+    /// Square root of each (non-negative) entry.
+    Power,
+    /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
+    /// support mean is the mean of the class means, so that unequal shots do not move it.
+    CentreParts,
+}
+
+const STEP_NAMES: [(&str, Step); 4] =
+    [("l2", Step::L2), ("centre", Step::Centre), ("power", Step::Power), ("centre-parts", Step::CentreParts)];
+
+/// A named sequence of steps; see the module for the notation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Transform {
+    steps: Vec<Step>,
+}
+
+/// A transform's name that has a step nobody knows.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[error(
+    "unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts"
+)]
+pub struct UnknownStep {
+    step: String,
+}
+
+impl Transform {
+    /// The steps in order.
+    pub fn new(steps: Vec<Step>) -> Self {
+        Self { steps }
+    }
+
+    /// Leaves features as they are.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// The steps in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Applies the steps to every part of a task.
+    pub fn apply<T: Scalar>(&self, task: &Task<T>) -> Result<Task<T>, TaskError> {
+        let mut support = task.support().clone();
+        let mut query = task.query().clone();
+        let mut pool = match task.unlabeled() {
+            Unlabeled::Query => None,
+            Unlabeled::Pool(pool) => Some(pool.clone()),
+        };
+        for step in &self.steps {
+            let mut parts = vec![("support", &mut support), ("query", &mut query)];
+            if let Some(pool) = &mut pool {
+                parts.push(("unlabeled", pool));
+            }
+            match step {
+                Step::L2 => parts.into_iter().for_each(|(_, rows)| normalise(rows)),
+                Step::Power => {
+                    for (part, rows) in parts {
+                        square_root(part, rows)?;
+                    }
+                }
+                Step::Centre => {
+                    let mean = task.base_mean().ok_or(TaskError::NoBaseMean)?;
+                    parts.into_iter().for_each(|(_, rows)| subtract(rows, mean));
+                }
+                Step::CentreParts => {
+                    let means = crate::classifier::prototypes(&support, task.support_labels(), task.ways());
+                    subtract(&mut support, &means.mean_row());
+                    // One mean for all rows without labels: pool and query come from the same classes, and a mean
+                    // over both is the steadier one.
+                    let mean = match &pool {
+                        Some(pool) if pool.rows() > 0 => pool.stack(&query).mean_row(),
+                        _ => query.mean_row(),
+                    };
+                    subtract(&mut query, &mean);
+                    if let Some(pool) = &mut pool {
+                        subtract(pool, &mean);
+                    }
+                }
+            }
+        }
+        Ok(task.with_features(support, pool.map_or(Unlabeled::Query, Unlabeled::Pool), query))
+    }
+}
+
+fn normalise<T: Scalar>(rows: &mut Matrix<T>) {
+    for row in 0..rows.rows() {
+        let row = rows.row_mut(row);
+        let norm = row.iter().map(|value| value.to_f64().powi(2)).sum::<f64>().sqrt();
+        if norm > 0.0 {
+            let scale = T::from_f64(1.0 / norm);
+            row.iter_mut().for_each(|value| *value *= scale);
+        }
+    }
+}
+
+fn square_root<T: Scalar>(part: &'static str, rows: &mut Matrix<T>) -> Result<(), TaskError> {
+    let columns = rows.columns();
+    for (at, value) in rows.as_mut_slice().iter_mut().enumerate() {
+        if *value < T::ZERO {
+            let (row, column) = (at / columns, at % columns);
+            return Err(TaskError::NegativeFeature { part, row, column, value: value.to_f64() });
+        }
+        *value = value.sqrt();
+    }
+    Ok(())
+}
+
+fn subtract<T: Scalar>(rows: &mut Matrix<T>, mean: &[T]) {
+    for row in 0..rows.rows() {
+        rows.row_mut(row).iter_mut().zip(mean).for_each(|(value, &mean)| *value -= mean);
+    }
+}
+
+impl FromStr for Transform {
+    type Err = UnknownStep;
+
+    fn from_str(name: &str) -> Result<Self, UnknownStep> {
+        if name == "none" {
+            return Ok(Self::none());
+        }
+        let step = |part: &str| {
+            let found = STEP_NAMES.iter().find(|(name, _)| *name == part);
+            found.map(|&(_, step)| step).ok_or_else(|| UnknownStep { step: part.to_owned() })
+        };
+        Ok(Self { steps: name.split('+').map(step).collect::<Result<_, _>>()? })
+    }
+}
+
+impl fmt::Display for Transform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.steps.is_empty() {
+            return f.write_str("none");
+        }
+        for (at, step) in self.steps.iter().enumerate() {
+            let name = STEP_NAMES.iter().find(|(_, known)| known == step).map_or("", |&(name, _)| name);
+            write!(f, "{}{name}", if at == 0 { "" } else { "+" })?;
+        }
+        Ok(())
+    }
+}
+
+impl TryFrom<String> for Transform {
+    type Error = UnknownStep;
+
+    fn try_from(name: String) -> Result<Self, UnknownStep> {
+        name.parse()
+    }
+}
+
+impl From<Transform> for String {
+    fn from(transform: Transform) -> String {
+        transform.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(support: Vec<f64>, query: Vec<f64>) -> Task<f64> {
+        let labels = (0..support.len() / 2).map(|row| row.min(1)).collect();
+        let support = Matrix::from_vec(support.len() / 2, 2, support);
+        let query = Matrix::from_vec(query.len() / 2, 2, query);
+        Task::new(0, 2, support, labels, Unlabeled::Query, query).expect("a valid task")
+    }
+
+    #[test]
+    fn names_round_trip_and_unknown_steps_are_refused() {
+        for name in ["none", "l2", "centre+l2", "power+l2+centre-parts+l2"] {
+            assert_eq!(name.parse::<Transform>().map(|transform| transform.to_string()), Ok(name.to_owned()));
+        }
+        assert_eq!("l2+foo".parse::<Transform>(), Err(UnknownStep { step: "foo".into() }));
+    }
+
+    #[test]
+    fn steps_apply_in_order() {
+        let given = task(vec![9.0, 16.0, 4.0, 0.0], vec![0.0, 0.0]);
+        let done = "power+l2".parse::<Transform>().expect("known").apply(&given).expect("non-negative");
+        let close = |(got, want): (&f64, f64)| (got - want).abs() < 1e-12;
+        assert!(done.support().as_slice().iter().zip([0.6, 0.8, 1.0, 0.0]).all(close));
+        assert_eq!(done.query().as_slice(), &[0.0, 0.0], "a zero row stays zero");
+    }
+
+    #[test]
+    fn parts_are_centred_separately_and_unequal_shots_do_not_move_the_support_mean() {
+        // Class 0 has one row, class 1 two: the mean of class means is (3, 0), the mean of rows (11/3, 0).
+        let given = task(vec![1.0, 0.0, 4.0, 0.0, 6.0, 0.0], vec![10.0, 0.0, 20.0, 2.0]);
+        let done = "centre-parts".parse::<Transform>().expect("known").apply(&given).expect("valid");
+        assert_eq!(done.support().as_slice(), &[-2.0, 0.0, 1.0, 0.0, 3.0, 0.0]);
+        assert_eq!(done.query().as_slice(), &[-5.0, -1.0, 5.0, 1.0]);
+    }
+
+    #[test]
+    fn given_mean_is_subtracted_and_its_length_checked() {
+        let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0]);
+        let centre = "centre".parse::<Transform>().expect("known");
+        assert_eq!(centre.apply(&given), Err(TaskError::NoBaseMean));
+        assert!(matches!(
+            given.clone().with_base_mean(vec![1.0]),
+            Err(TaskError::MeanDimensions { got: 1, .. })
+        ));
+        let done =
+            centre.apply(&given.with_base_mean(vec![1.0, 1.0]).expect("two dimensions")).expect("valid");
+        assert_eq!(done.query().as_slice(), &[4.0, 5.0]);
+    }
+
+    #[test]
+    fn power_refuses_negative_features() {
+        let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![5.0, -6.0]);
+        let error = "power".parse::<Transform>().expect("known").apply(&given).expect_err("negative");
+        assert!(matches!(error, TaskError::NegativeFeature { part: "query", row: 0, column: 1, .. }));
+    }
+}
