@@ -53,7 +53,8 @@ fn read_within_bounds(format: TableFormat, name: &str, bytes: &[u8]) {
     PEAK.set(before);
     let result = parse_table(format, Path::new(name), bytes);
     let taken = (PEAK.get() - before) as usize;
-    let expansion = if matches!(format, TableFormat::Npz | TableFormat::Parquet) { 200 } else { 1 };
+    let expansion =
+        if matches!(format, TableFormat::Npz | TableFormat::Parquet | TableFormat::Arrow) { 200 } else { 1 };
     assert!(taken <= 4 * expansion * bytes.len() + SLACK, "{name}: {} bytes took {taken}", bytes.len());
     if let Err(error) = result {
         assert!(!error.to_string().is_empty());

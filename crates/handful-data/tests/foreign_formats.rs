@@ -114,3 +114,21 @@ fn parquet_of_both_layouts_and_all_codecs() {
     check_classes("wide", &table, NUMBERS);
     assert_eq!(table.id(4), "row-4");
 }
+
+#[test]
+fn arrow_files_and_streams() {
+    for name in ["arrow/lz4.feather", "arrow/plain.feather", "arrow/stream.arrow"] {
+        let table = read(name);
+        check_classes(name, &table, NAMES);
+        assert_eq!(table.id(4), "row-4");
+    }
+    check_classes("easyfsl", &read("arrow/easyfsl.arrow"), NAMES);
+}
+
+#[test]
+fn safetensors_files() {
+    let table = read("safetensors/full.safetensors");
+    check_classes("full", &table, NAMES);
+    assert_eq!(table.id(2), "row-2");
+    assert_eq!(read("safetensors/half.safetensors").class_count(), 0);
+}

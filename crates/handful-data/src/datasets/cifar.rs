@@ -231,7 +231,7 @@ impl Contents {
 }
 
 fn binary_records(path: &Path, file: &str, bytes: Vec<u8>) -> Result<Records, DataError> {
-    if bytes.is_empty() || bytes.len() % RECORD != 0 {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
         let reason = format!("`{file}` has {} bytes, which is not a multiple of {RECORD}", bytes.len());
         return Err(DataError::malformed(path, FORMAT, reason));
     }

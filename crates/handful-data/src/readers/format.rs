@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::error::DataError;
 
-const READABLE: &str = ".npy, .npz, .safetensors, .parquet, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
+const READABLE: &str =
+    ".npy, .npz, .safetensors, .parquet, .arrow, .feather, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
 
 /// A format in which feature tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum TableFormat {
     Safetensors,
     /// Parquet.
     Parquet,
+    /// Arrow files and streams, Feather version 2.
+    Arrow,
     /// Comma-separated text.
     Csv,
     /// Tab-separated text.
@@ -35,6 +38,7 @@ impl TableFormat {
             "npz" => Self::Npz,
             "safetensors" => Self::Safetensors,
             "parquet" | "pq" => Self::Parquet,
+            "arrow" | "feather" | "ipc" => Self::Arrow,
             "csv" => Self::Csv,
             "tsv" | "tab" => Self::Tsv,
             "plk" | "pkl" | "pickle" | "pt" | "pth" => Self::Pickle,

@@ -4,6 +4,7 @@
 //! cannot make the program allocate more than a small multiple of its size. And nothing in a file is ever run.
 
 mod archive;
+mod arrow;
 mod columns;
 mod delimited;
 mod format;
@@ -94,6 +95,7 @@ fn parse_raw(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<RawTable,
         TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
         TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
         TableFormat::Parquet => parquet::read(path, bytes),
+        TableFormat::Arrow => arrow::read(path, bytes),
         TableFormat::Pickle => layouts::read(path, bytes),
     }
 }

@@ -12,6 +12,10 @@ pub(crate) type Handle = u32;
 
 /// One object. Everything large is boxed, so that the many small ones stay at 16 bytes.
 #[derive(Debug)]
+#[expect(
+    clippy::box_collection,
+    reason = "an unboxed Vec would make every number in a pickle half as large again"
+)]
 pub(crate) enum Node<'a> {
     None,
     Bool(bool),
