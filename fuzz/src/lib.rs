@@ -6,10 +6,18 @@
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     path::Path,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use handful_data::{TableFormat, parse_table};
+use handful_data::{
+    FeatureTable, TableFormat,
+    datasets::{DatasetKind, open_dataset},
+    parse_table, parse_task_list,
+    synthetic::SyntheticSpec,
+};
 
 struct Counting;
 
@@ -58,4 +66,25 @@ pub fn table(format: TableFormat, data: &[u8]) {
 /// Reads a table of a compressed format.
 pub fn compressed_table(format: TableFormat, data: &[u8]) {
     let _ = bounded(data.len() * EXPANSION, || parse_table(format, Path::new("fuzz"), data));
+}
+
+/// Reads a task list for a small table.
+pub fn task_list(data: &[u8]) {
+    static TABLE: OnceLock<FeatureTable> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let spec = SyntheticSpec { classes: 4, rows_per_class: 5, dim: 3, ..SyntheticSpec::default() };
+        spec.table().expect("a valid specification")
+    });
+    let _ = bounded(8 * data.len(), || parse_task_list(Path::new("fuzz"), data, table));
+}
+
+/// Opens a file of that name as a dataset, and loads its first images. The bytes go through a real file, because
+/// datasets are folders and archives on disk.
+pub fn dataset(name: &str, kind: DatasetKind, data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("handful-fuzz-{}-{name}", std::process::id()));
+    std::fs::write(&path, data).expect("the temporary folder can be written");
+    let _ = bounded(data.len() * EXPANSION, || {
+        let dataset = open_dataset(&path, Some(kind), None)?;
+        (0..dataset.len().min(4)).map(|image| dataset.load(image).map(drop)).collect::<Result<Vec<_>, _>>()
+    });
 }

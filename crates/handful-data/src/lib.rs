@@ -16,5 +16,7 @@ mod writers;
 pub use error::DataError;
 pub use readers::{OpenOptions, TableFormat, open_table, parse_table, read_labels, read_table};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
-pub use tasks::{Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, read_task_list, write_task_list};
+pub use tasks::{
+    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,
+};
 pub use writers::write_table;

@@ -46,7 +46,16 @@ pub fn write_task_list(
 /// Reads a task list and checks every row of every task against the table it is for.
 pub fn read_task_list(path: &Path, table: &FeatureTable) -> Result<Vec<Episode>, DataError> {
     let file = std::fs::File::open(path).map_err(|error| DataError::io(path, error))?;
-    let mut lines = Lines { path, reader: BufReader::new(file), number: 0 };
+    parse_task_list(path, BufReader::new(file), table)
+}
+
+/// Reads a task list from anywhere; `path` is only used in messages.
+pub fn parse_task_list(
+    path: &Path,
+    reader: impl BufRead,
+    table: &FeatureTable,
+) -> Result<Vec<Episode>, DataError> {
+    let mut lines = Lines { path, reader, number: 0 };
     let header = lines.next_line()?.ok_or_else(|| DataError::line(path, 1, "the task list is empty"))?;
     let header: Header =
         parse(path, 1, &header, "the first line must be {\"handful_tasks\":1,\"rows\":…,\"dim\":…}")?;
