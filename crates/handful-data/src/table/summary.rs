@@ -53,24 +53,32 @@ impl FeatureTable {
         };
         summary.unlabeled_rows = self.rows() - summary.classes.iter().map(|class| class.rows).sum::<usize>();
         let mut norms = 0.0;
+        let mut first_zero_row = None;
         let mut row_of_fingerprint: HashMap<u64, usize> = HashMap::new();
         self.for_each_block(|first_row, values| {
             for (row, features) in (first_row..).zip(values.chunks_exact(self.dim())) {
                 let facts = RowFacts::of(features);
-                if facts.non_finite > 0 {
-                    summary.non_finite += facts.non_finite;
-                    let column = features.iter().position(|value| !value.is_finite()).unwrap_or_default();
-                    summary.first_non_finite.get_or_insert((row, column));
-                }
-                let norm = facts.squares.sqrt();
-                norms += norm;
                 summary.negative += facts.negative;
+                let norm = facts.norm(features);
+                norms += norm;
                 summary.least_norm = summary.least_norm.min(norm);
                 summary.greatest_norm = summary.greatest_norm.max(norm);
-                summary.zero_rows += usize::from(norm == 0.0);
-                let earlier = *row_of_fingerprint.entry(facts.fingerprint).or_insert(row);
-                // The fingerprint only proposes: rows count as equal when their features are.
-                if earlier != row && self.gather(&[earlier]).row(0) == features {
+                if !norm.is_finite() {
+                    let is_bad = |value: &f32| !value.is_finite();
+                    summary.non_finite += features.iter().filter(|value| is_bad(value)).count();
+                    let column = features.iter().position(|value| is_bad(value)).unwrap_or_default();
+                    summary.first_non_finite.get_or_insert((row, column));
+                }
+                let twin = if norm == 0.0 {
+                    summary.zero_rows += 1;
+                    Some(*first_zero_row.get_or_insert(row)).filter(|&earlier| earlier != row)
+                } else {
+                    let earlier = *row_of_fingerprint.entry(facts.fingerprint).or_insert(row);
+                    // The fingerprint only proposes: rows count as equal when their features are.
+                    Some(earlier)
+                        .filter(|&earlier| earlier != row && self.gather(&[earlier]).row(0) == features)
+                };
+                if let Some(earlier) = twin {
                     summary.duplicate_rows += 1;
                     summary.first_duplicate.get_or_insert((earlier, row));
                 }
@@ -84,9 +92,8 @@ impl FeatureTable {
 
 /// What one pass over a row finds.
 struct RowFacts {
-    non_finite: usize,
     negative: usize,
-    squares: f64,
+    squares: f32,
     fingerprint: u64,
 }
 
@@ -95,34 +102,43 @@ const LANES: usize = 16;
 
 impl RowFacts {
     fn of(features: &[f32]) -> Self {
-        let (mut non_finite, mut negative) = ([0u32; LANES], [0u32; LANES]);
-        let mut squares = [0.0f64; LANES];
+        let mut negative = [0u32; LANES];
+        let mut squares = [0.0f32; LANES];
         let mut mixed = [0x9e37_79b9u32; LANES];
-        let mut take = |lane: usize, value: f32| {
-            non_finite[lane] += u32::from(!value.is_finite());
-            negative[lane] += u32::from(value < 0.0);
-            squares[lane] += f64::from(value) * f64::from(value);
-            // Adding zero gives both spellings of zero the same bits.
-            mixed[lane] = (mixed[lane] ^ (value + 0.0).to_bits()).wrapping_mul(0x01b3_5a2d).rotate_left(13);
-        };
         let (whole, rest) = features.as_chunks::<LANES>();
         for chunk in whole {
             for (lane, &value) in chunk.iter().enumerate() {
-                take(lane, value);
+                negative[lane] += u32::from(value < 0.0);
+                squares[lane] += value * value;
+                // Adding zero gives both spellings of zero the same bits.
+                mixed[lane] = mixed[lane].rotate_left(5) ^ (value + 0.0).to_bits();
             }
         }
         for (lane, &value) in rest.iter().enumerate() {
-            take(lane, value);
+            negative[lane] += u32::from(value < 0.0);
+            squares[lane] += value * value;
+            mixed[lane] = mixed[lane].rotate_left(5) ^ (value + 0.0).to_bits();
         }
-        let count = |lanes: [u32; LANES]| lanes.iter().map(|&lane| lane as usize).sum();
         Self {
-            non_finite: count(non_finite),
-            negative: count(negative),
+            negative: negative.iter().map(|&lane| lane as usize).sum(),
             squares: squares.iter().sum(),
             fingerprint: mixed.iter().fold(features.len() as u64, |all, &lane| {
                 (all.rotate_left(23) ^ u64::from(lane)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             }),
         }
+    }
+
+    /// The Euclidean norm. Squares of 32 bits run out for very small and very large features: then it is computed
+    /// again in 64, so that only a row of zeros has norm zero and only a row with a NaN or infinity has no norm.
+    fn norm(&self, features: &[f32]) -> f64 {
+        if self.squares.is_normal() {
+            return f64::from(self.squares).sqrt();
+        }
+        // All bits but the signs: tables of sparse features have many rows of zeros.
+        if features.iter().fold(0, |bits, value| bits | value.to_bits() << 1) == 0 {
+            return 0.0;
+        }
+        features.iter().map(|&value| f64::from(value).powi(2)).sum::<f64>().sqrt()
     }
 }
 
@@ -152,5 +168,14 @@ mod tests {
         assert_eq!(summary.first_duplicate, Some((1, 3)));
         assert_eq!((summary.least_norm, summary.greatest_norm), (0.0, 5.0));
         assert_eq!((summary.unlabeled_rows, summary.classes[0].rows), (2, 2));
+    }
+
+    #[test]
+    fn norms_of_very_small_and_large_features() {
+        let norm = |features: &[f32]| RowFacts::of(features).norm(features);
+        assert!((norm(&[3e-30, 4e-30]) / 5e-30 - 1.0).abs() < 1e-6);
+        assert!((norm(&[3e30, 4e30]) / 5e30 - 1.0).abs() < 1e-6);
+        assert!(norm(&[1.0, f32::INFINITY]).is_infinite() && norm(&[f32::NAN]).is_nan());
+        assert_eq!(norm(&[0.0; 40]), 0.0);
     }
 }

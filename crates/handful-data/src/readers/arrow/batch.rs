@@ -143,7 +143,7 @@ impl<'a, 'd> Batch<'a, 'd> {
                 let bytes = self.buffer()?;
                 self.charge(rows.saturating_mul(24).saturating_add(bytes.len()))?;
                 let texts = (offsets.windows(2).enumerate())
-                    .map(|(row, ends)| {
+                    .map(|(row, ends)| -> Result<Option<String>, Trouble> {
                         let text = bytes.get(ends[0]..ends[1]).ok_or(SHORT)?;
                         let text = std::str::from_utf8(text).map_err(|_| "a text is not UTF-8")?;
                         Ok(is_present(row).then(|| text.to_owned()))
