@@ -33,6 +33,8 @@ fn broken_tables_say_what_is_wrong() {
         ("bad/bomb.npz", "beyond the limit"),
         ("bad/ragged.plk", "row 1: 3 features, but the rows before have 4"),
         ("bad/complex.plk", "complex"),
+        ("bad/chunked.hdf5", "it is chunked"),
+        ("bad/compressed.hdf5", "compressed; convert it"),
         ("bad/ragged.parquet", "row 1: `embedding` has 1 numbers, but the rows before have 2"),
         ("bad/missing.parquet", "row 0: a number of `embedding` is missing"),
         ("bad/no-features.parquet", "column `name` holds text"),

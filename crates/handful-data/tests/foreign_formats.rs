@@ -132,3 +132,9 @@ fn safetensors_files() {
     assert_eq!(table.id(2), "row-2");
     assert_eq!(read("safetensors/half.safetensors").class_count(), 0);
 }
+
+#[test]
+fn hdf5_of_closerlook() {
+    // Two rows of padding are not read.
+    check_classes("closerlook", &read("hdf5/closerlook.hdf5"), NUMBERS);
+}

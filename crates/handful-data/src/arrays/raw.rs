@@ -68,6 +68,25 @@ impl<'a> RawArray<'a> {
         &self.bytes
     }
 
+    /// The first rows of a row-major array; all of them without a number, or where there are no more.
+    pub(crate) fn first_rows(self, rows: Option<usize>) -> Self {
+        let Some((rows, total)) = rows.zip(self.shape.first().copied()).filter(|(rows, total)| rows < total)
+        else {
+            return self;
+        };
+        let mut shape = self.shape;
+        shape[0] = rows;
+        let length = self.bytes.len() / total * rows;
+        let bytes = match self.bytes {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..length]),
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(length);
+                Cow::Owned(bytes)
+            }
+        };
+        Self { shape, bytes, ..self }
+    }
+
     /// One whole number, in the order of the file.
     pub(crate) fn integer_at(&self, place: usize) -> Option<i64> {
         let size = self.element.size;

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::error::DataError;
 
-const READABLE: &str =
-    ".npy, .npz, .safetensors, .parquet, .arrow, .feather, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth";
+const READABLE: &str = ".npy, .npz, .safetensors, .parquet, .arrow, .feather, .csv, .tsv, .plk, .pkl, .pickle, .pt, .pth, .h5, .hdf5";
 
 /// A format in which feature tables are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +26,8 @@ pub enum TableFormat {
     Tsv,
     /// Python pickles and torch files.
     Pickle,
+    /// HDF5 as CloserLook and S2M2 write it.
+    Hdf5,
 }
 
 impl TableFormat {
@@ -41,6 +42,7 @@ impl TableFormat {
             "arrow" | "feather" | "ipc" => Self::Arrow,
             "csv" => Self::Csv,
             "tsv" | "tab" => Self::Tsv,
+            "h5" | "hdf5" => Self::Hdf5,
             "plk" | "pkl" | "pickle" | "pt" | "pth" => Self::Pickle,
             _ => return Err(DataError::UnknownFormat { path: path.to_owned(), expected: READABLE }),
         })

@@ -8,6 +8,7 @@ mod arrow;
 mod columns;
 mod delimited;
 mod format;
+mod hdf5;
 mod labels;
 mod layouts;
 mod npy;
@@ -97,6 +98,7 @@ fn parse_raw(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<RawTable,
         TableFormat::Parquet => parquet::read(path, bytes),
         TableFormat::Arrow => arrow::read(path, bytes),
         TableFormat::Pickle => layouts::read(path, bytes),
+        TableFormat::Hdf5 => hdf5::read(path, bytes),
     }
 }
 
