@@ -66,7 +66,7 @@ impl FeatureTable {
                 if !norm.is_finite() {
                     let is_bad = |value: &f32| !value.is_finite();
                     summary.non_finite += features.iter().filter(|value| is_bad(value)).count();
-                    let column = features.iter().position(|value| is_bad(value)).unwrap_or_default();
+                    let column = features.iter().position(is_bad).unwrap_or_default();
                     summary.first_non_finite.get_or_insert((row, column));
                 }
                 let twin = if norm == 0.0 {
