@@ -52,6 +52,8 @@ fn inspect_shows_shape_classes_and_trouble() {
     // Suspicious values are shown, not refused: that is what inspecting is for.
     let shown = succeed(&["data", "inspect", path(&fixture("bad/infinite.npy"))]);
     assert!(shown.contains("1 values not finite (first: row 5, column 2)"), "{shown}");
+    let shown = succeed(&["data", "inspect", path(&fixture("bad/nan.npz"))]);
+    assert!(shown.contains("1 values not finite (first: row 3, column 2)"), "{shown}");
     let json = succeed(&["data", "inspect", "--quick", "--format", "json", path(&table)]);
     let document: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!((&document["rows"], &document["classes"][2]["name"]), (&6.into(), &"cat".into()));

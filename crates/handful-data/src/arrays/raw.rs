@@ -94,7 +94,7 @@ impl<'a> RawArray<'a> {
         if self.element.is_integer() { self.element.integer(bytes) } else { None }
     }
 
-    /// The elements as features: a float array of two dimensions.
+    /// The elements as features: a float array of two dimensions. Whether they are finite is for the table to check.
     pub(crate) fn to_features(&self, path: &Path, name: &str) -> Result<Matrix<f32>, DataError> {
         let &[rows, columns] = self.shape() else {
             return Err(DataError::content(
@@ -115,23 +115,7 @@ impl<'a> RawArray<'a> {
             Order::RowMajor => self.to_f32(),
             Order::ColumnMajor => transpose(&self.to_f32(), rows, columns),
         };
-        let matrix = Matrix::from_vec(rows, columns, values);
-        match matrix.first_non_finite() {
-            // A finite 64-bit number may be infinite as a 32-bit one: the message shows what the file holds.
-            Some((row, column, _)) => {
-                let at = match self.order {
-                    Order::RowMajor => row * columns + column,
-                    Order::ColumnMajor => column * rows + row,
-                };
-                let value = self
-                    .bytes
-                    .chunks_exact(self.element.size)
-                    .nth(at)
-                    .map_or(f64::NAN, |one| self.element.float(one));
-                Err(DataError::NonFinite { path: path.to_owned(), row, column, value })
-            }
-            None => Ok(matrix),
-        }
+        Ok(Matrix::from_vec(rows, columns, values))
     }
 
     /// The elements of a float array of one dimension, as row number `row` of a table.
@@ -229,22 +213,6 @@ mod tests {
         let array = floats(vec![2, 3], Order::ColumnMajor, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let matrix = array.to_features(Path::new("f"), "features").unwrap();
         assert_eq!(matrix.as_slice(), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    }
-
-    #[test]
-    fn column_major_nan_is_located() {
-        let array = floats(vec![2, 2], Order::ColumnMajor, &[1.0, f32::NAN, 2.0, 3.0]);
-        let error = array.to_features(Path::new("f"), "features").unwrap_err();
-        assert!(matches!(error, DataError::NonFinite { row: 1, column: 0, .. }));
-    }
-
-    #[test]
-    fn number_beyond_f32_is_shown_as_the_file_has_it() {
-        let element = ElementType::little(ElementKind::Float, 8);
-        let array =
-            RawArray::new(element, vec![1, 1], Order::RowMajor, 1e300f64.to_le_bytes().to_vec().into());
-        let error = array.unwrap().to_features(Path::new("f"), "features").unwrap_err();
-        assert!(matches!(error, DataError::NonFinite { value: 1e300, .. }), "{error}");
     }
 
     #[test]
