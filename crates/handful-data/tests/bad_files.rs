@@ -31,6 +31,9 @@ fn broken_tables_say_what_is_wrong() {
         ("bad/truncated.npz", "not a zip archive"),
         ("bad/truncated.npy", "takes 96 bytes, but 93 are there"),
         ("bad/bomb.npz", "beyond the limit"),
+        // Found by fuzzing.
+        ("regressions/rows-without-columns.npy", "5555555555555555556 rows and 0 columns"),
+        ("regressions/map-of-truth-values.parquet", "value of unknown type"),
         ("bad/ragged.plk", "row 1: 3 features, but the rows before have 4"),
         ("bad/complex.plk", "complex"),
         ("bad/chunked.hdf5", "it is chunked"),

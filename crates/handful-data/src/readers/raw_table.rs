@@ -67,6 +67,11 @@ impl RawTable {
 
     /// Puts the parts together.
     pub(crate) fn into_table(self, path: &Path, sha256: Option<String>) -> Result<FeatureTable, DataError> {
+        let (rows, columns) = (self.features.rows(), self.features.columns());
+        // Before anything is made for each row: rows without columns take no bytes, so a file may claim any number.
+        if rows == 0 || columns == 0 {
+            return Err(DataError::EmptyTable { path: path.to_owned(), rows, columns });
+        }
         if let Some(names) = &self.class_names {
             check_names_differ(path, names)?;
         }
