@@ -171,6 +171,8 @@ impl Study<'_> {
 }
 
 /// Gathers the rows of an episode: the task a method sees, and the classes of its query rows, which it does not.
+///
+/// Distractors join the pool, and rows of unknown classes the query, where accuracy is over the known ones.
 pub fn assemble(
     table: &FeatureTable,
     episode: &Episode,
@@ -179,18 +181,21 @@ pub fn assemble(
     let classes = |part: &[Vec<usize>]| -> Vec<usize> {
         part.iter().enumerate().flat_map(|(class, rows)| std::iter::repeat_n(class, rows.len())).collect()
     };
-    let unlabeled = if episode.unlabeled.is_empty() {
+    let pool = [episode.unlabeled.concat(), episode.distractors.clone()].concat();
+    let unlabeled = if episode.unlabeled.is_empty() && episode.distractors.is_empty() {
         Unlabeled::Query
     } else {
-        Unlabeled::Pool(table.gather(&episode.unlabeled.concat()))
+        Unlabeled::Pool(table.gather(&pool))
     };
+    // Rows of none of the classes come last: they are labelled with the others, and have no truth to be scored by.
+    let query = [episode.query.concat(), episode.open_query.clone()].concat();
     let task = Task::new(
         id,
         episode.classes.len(),
         table.gather(&episode.support.concat()),
         classes(&episode.support),
         unlabeled,
-        table.gather(&episode.query.concat()),
+        table.gather(&query),
     )?;
     Ok((task, classes(&episode.query)))
 }
@@ -250,5 +255,21 @@ mod tests {
         assert_eq!((task.support_labels(), truth.as_slice()), (&[0, 1, 1][..], &[0, 1, 1][..]));
         assert_eq!(task.query().row(2), table.gather(&[204]).row(0));
         assert!(task.is_transductive());
+    }
+
+    #[test]
+    fn distractors_join_the_pool_and_unknown_rows_the_end_of_the_query() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let episode = Episode {
+            classes: vec![4, 2],
+            support: vec![vec![400], vec![200]],
+            unlabeled: vec![vec![401], vec![201]],
+            query: vec![vec![402], vec![203]],
+            distractors: vec![700, 701],
+            open_query: vec![702],
+        };
+        let (task, truth) = assemble(&table, &episode, 7).expect("valid");
+        assert_eq!((task.pool().rows(), task.query().rows(), truth.len()), (4, 3, 2));
+        assert_eq!(task.query().row(2), table.gather(&[702]).row(0));
     }
 }

@@ -73,8 +73,11 @@ pub struct MethodEntry {
     pub name: &'static str,
     /// Its presets, the default first.
     pub presets: &'static [&'static str],
-    build: fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>,
+    build: Build,
 }
+
+/// Builds a method from a preset's name and changes to it.
+type Build = fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>;
 
 /// One line per method.
 pub const METHODS: &[MethodEntry] = &[

@@ -29,7 +29,7 @@ impl<T: Scalar> PaddedRows<T> {
     pub fn zeros(rows: usize, columns: usize) -> Self {
         let mut stride = padded(columns);
         // Walking down a column with a stride of whole pages would hit a single cache set again and again.
-        if stride % 1024 == 0 {
+        if stride.is_multiple_of(1024) {
             stride += LANE_PADDING;
         }
         let storage = vec![T::ZERO; rows * stride + CACHE_LINE / size_of::<T>()];

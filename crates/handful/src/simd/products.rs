@@ -88,10 +88,11 @@ unsafe fn score_rows<S: Lanes, const ROWS: usize>(
     }
 }
 
+// Indices rather than iterators in the inner loops: with constant bounds they unroll into registers.
 /// # Safety
 /// As for [`scores`], with `ROWS` rows behind `z` and `CLASSES` behind `w`.
 #[inline(always)]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, clippy::needless_range_loop)]
 unsafe fn score_block<S: Lanes, const ROWS: usize, const CLASSES: usize>(
     columns: usize,
     z: *const S::Element,
