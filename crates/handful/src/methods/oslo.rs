@@ -157,11 +157,13 @@ mod tests {
         .expect("valid");
         let credibility =
             build("oslo", None, &[]).expect("valid").solve(&task).expect("solvable").credibility;
-        let mean = |open: bool| {
-            let rows = (0..credibility.len()).filter(|&row| (known.query[row] >= 5) == open);
-            rows.map(|row| credibility[row]).sum::<f64>() / 75.0
-        };
-        assert!(mean(false) > mean(true) + 0.2, "{} {}", mean(false), mean(true));
+        let ranked = |inside: usize, outside: usize| credibility[inside] > credibility[outside];
+        let truth = &known.query;
+        let rows = |open: bool| (0..150).filter(move |&row| (truth[row] >= 5) == open);
+        let (inliers, outliers): (Vec<usize>, Vec<usize>) = (rows(false).collect(), rows(true).collect());
+        let pairs = inliers.iter().flat_map(|&a| outliers.iter().map(move |&b| (a, b)));
+        let right = pairs.filter(|&(a, b)| ranked(a, b)).count();
+        assert!(right as f64 > 0.95 * (75 * 75) as f64, "{right} of 5625 pairs");
     }
 
     #[test]
