@@ -1,2 +1,55 @@
-//! The `handful` command.
-fn main() {}
+//! The `handful` command: arguments, progress and wording. Everything else lives in the libraries.
+
+mod commands;
+mod error;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::CliError;
+
+/// Label everything from a handful of examples.
+#[derive(Parser)]
+#[command(name = "handful", version, about, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compare methods on made-up features: no data, no download, a few seconds
+    Demo(commands::demo::DemoArgs),
+    /// Compare methods on a feature table, on identical tasks
+    Bench(commands::bench::BenchArgs),
+    /// Print the complete parameters of a method's preset, with every key that --set can change
+    Params(commands::params::ParamsArgs),
+}
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => match run(cli.command) {
+            Ok(()) => ExitCode::SUCCESS,
+            // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
+            Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("handful: {error}");
+                ExitCode::from(error.exit_code())
+            }
+        },
+        Err(error) => error::report_usage(&error),
+    }
+}
+
+fn run(command: Command) -> Result<(), CliError> {
+    handful::simd::forced_path().map_err(CliError::usage)?;
+    match command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Params(args) => commands::params::run(&args),
+    }
+}

@@ -1,1 +1,17 @@
-//! Placeholder replaced in the next commits.
+//! Feature tables, image datasets and few-shot tasks: everything that happens before learning.
+//!
+//! Data flows one way. A reader turns a file into a [`FeatureTable`]; an [`EpisodeSampler`] draws [`Episode`]s
+//! from its classes, or [`read_task_list`] reads those that another program drew. Nothing here learns, and nothing
+//! that learns opens files.
+
+mod arrays;
+mod error;
+mod readers;
+pub mod synthetic;
+mod table;
+mod tasks;
+
+pub use error::DataError;
+pub use readers::read_table;
+pub use table::{ClassIndex, FeatureTable};
+pub use tasks::{Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, read_task_list, write_task_list};

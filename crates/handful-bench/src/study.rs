@@ -1,0 +1,253 @@
+//! Running methods over tasks, in parallel, with results that do not depend on the number of threads.
+
+use std::time::{Duration, Instant};
+
+use handful::error::TaskError;
+use handful::methods::{Method, PriorKnowledge};
+use handful::task::{Task, Unlabeled};
+use handful_data::{Episode, EpisodeSampler, FeatureTable};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::statistics::Estimate;
+
+/// Where the tasks of a study come from.
+pub enum Tasks {
+    /// Drawn by number.
+    Sampled {
+        /// Draws any task by its number.
+        sampler: EpisodeSampler,
+        /// How many.
+        count: usize,
+    },
+    /// Listed.
+    Listed(Vec<Episode>),
+}
+
+impl Tasks {
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        match self {
+            Tasks::Sampled { count, .. } => *count,
+            Tasks::Listed(episodes) => episodes.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn episode(&self, index: usize) -> Episode {
+        match self {
+            Tasks::Sampled { sampler, .. } => sampler.episode(index as u64),
+            Tasks::Listed(episodes) => episodes[index].clone(),
+        }
+    }
+}
+
+/// A method in a study, with the preset it was built from.
+pub struct Entrant {
+    /// The preset's name.
+    pub preset: String,
+    /// The method.
+    pub method: Box<dyn Method>,
+}
+
+/// What went wrong, and in which task.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StudyError {
+    /// A method refused a task.
+    #[error("{method}, task {task}: {source}")]
+    Task {
+        /// The method.
+        method: &'static str,
+        /// Number of the task.
+        task: usize,
+        /// Why.
+        source: TaskError,
+    },
+    /// The threads could not be started.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// How many were wanted.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// What one method reached.
+#[derive(Clone, Debug, Serialize)]
+pub struct Score {
+    /// The method.
+    pub name: &'static str,
+    /// Its preset.
+    pub preset: String,
+    /// Its complete parameters.
+    pub params: Value,
+    /// What it knows besides the labelled rows.
+    pub prior: PriorKnowledge,
+    /// Mean accuracy over tasks, a fraction.
+    pub accuracy: f64,
+    /// Half the width of its 95% interval.
+    pub ci95: f64,
+    /// Wall time of solving alone: the threads' time inside the method, divided by the number of threads.
+    pub seconds: f64,
+    /// Tasks solved per second of that.
+    pub tasks_per_second: f64,
+    /// Paired difference to the first method of the study, none for itself.
+    pub difference: Option<Estimate>,
+    /// Accuracy of each task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_task: Option<Vec<f64>>,
+}
+
+/// Methods on identical tasks.
+pub struct Study<'a> {
+    /// The features.
+    pub table: &'a FeatureTable,
+    /// The tasks.
+    pub tasks: &'a Tasks,
+    /// Threads; 0 takes one per core.
+    pub threads: usize,
+}
+
+impl Study<'_> {
+    /// Runs every entrant over every task. `solved` is called after each task, from any thread.
+    pub fn run(
+        &self,
+        entrants: &[Entrant],
+        solved: &(dyn Fn(&Entrant) + Sync),
+    ) -> Result<Vec<Score>, StudyError> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(self.threads)
+            .build()
+            .map_err(|error| StudyError::Threads { threads: self.threads, reason: error.to_string() })?;
+        let mut scores: Vec<Score> = Vec::with_capacity(entrants.len());
+        for entrant in entrants {
+            let results: Result<Vec<(f64, Duration)>, StudyError> = pool.install(|| {
+                (0..self.tasks.len())
+                    .into_par_iter()
+                    .map(|index| {
+                        let result = self.solve(entrant, index);
+                        solved(entrant);
+                        result
+                    })
+                    .collect()
+            });
+            let (accuracies, times): (Vec<f64>, Vec<Duration>) = results?.into_iter().unzip();
+            let reference = scores.first().and_then(|score| score.per_task.as_deref());
+            let difference = reference.map(|reference| Estimate::of_difference(&accuracies, reference));
+            let accuracy = Estimate::of(&accuracies);
+            let seconds = times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64;
+            scores.push(Score {
+                name: entrant.method.name(),
+                preset: entrant.preset.clone(),
+                params: entrant.method.params(),
+                prior: entrant.method.prior(),
+                accuracy: accuracy.mean,
+                ci95: accuracy.ci95,
+                seconds,
+                tasks_per_second: if seconds > 0.0 { accuracies.len() as f64 / seconds } else { 0.0 },
+                difference,
+                per_task: Some(accuracies),
+            });
+        }
+        Ok(scores)
+    }
+
+    fn solve(&self, entrant: &Entrant, index: usize) -> Result<(f64, Duration), StudyError> {
+        let failed = |source| StudyError::Task { method: entrant.method.name(), task: index, source };
+        let (task, truth) = assemble(self.table, &self.tasks.episode(index), index as u64).map_err(failed)?;
+        let start = Instant::now();
+        let solution = entrant.method.solve(&task).map_err(failed)?;
+        let time = start.elapsed();
+        let right = solution.query_labels().iter().zip(&truth).filter(|(got, want)| got == want).count();
+        Ok((right as f64 / truth.len().max(1) as f64, time))
+    }
+}
+
+/// Gathers the rows of an episode: the task a method sees, and the classes of its query rows, which it does not.
+pub fn assemble(
+    table: &FeatureTable,
+    episode: &Episode,
+    id: u64,
+) -> Result<(Task<f32>, Vec<usize>), TaskError> {
+    let classes = |part: &[Vec<usize>]| -> Vec<usize> {
+        part.iter().enumerate().flat_map(|(class, rows)| std::iter::repeat_n(class, rows.len())).collect()
+    };
+    let unlabeled = if episode.unlabeled.is_empty() {
+        Unlabeled::Query
+    } else {
+        Unlabeled::Pool(table.gather(&episode.unlabeled.concat()))
+    };
+    let task = Task::new(
+        id,
+        episode.classes.len(),
+        table.gather(&episode.support.concat()),
+        classes(&episode.support),
+        unlabeled,
+        table.gather(&episode.query.concat()),
+    )?;
+    Ok((task, classes(&episode.query)))
+}
+
+#[cfg(test)]
+mod tests {
+    use handful_data::EpisodeSpec;
+    use handful_data::synthetic::SyntheticSpec;
+
+    use super::*;
+
+    fn study(threads: usize, names: &[&str], unlabeled: usize) -> Vec<Score> {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let spec = EpisodeSpec { unlabeled, ..EpisodeSpec::default() };
+        let sampler = EpisodeSampler::new(&table, spec, 1).expect("enough rows");
+        let entrants: Vec<Entrant> = names
+            .iter()
+            .map(|name| Entrant {
+                preset: "default".into(),
+                method: handful::methods::build(name, None, &[]).expect("a known method"),
+            })
+            .collect();
+        let tasks = Tasks::Sampled { sampler, count: 12 };
+        Study { table: &table, tasks: &tasks, threads }.run(&entrants, &|_| {}).expect("solvable tasks")
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_no_bit() {
+        for unlabeled in [0, 10] {
+            let one = study(1, &["protonet", "dm-ida"], unlabeled);
+            let three = study(3, &["protonet", "dm-ida"], unlabeled);
+            for (one, three) in one.iter().zip(&three) {
+                assert_eq!(one.per_task, three.per_task);
+                assert_eq!(one.accuracy.to_bits(), three.accuracy.to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn differences_are_to_the_first_method() {
+        let scores = study(1, &["protonet", "protonet"], 0);
+        assert_eq!(scores[0].difference, None);
+        assert_eq!(scores[1].difference, Some(Estimate { mean: 0.0, ci95: 0.0 }));
+    }
+
+    #[test]
+    fn a_method_sees_rows_class_by_class_and_no_truth() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let episode = Episode {
+            classes: vec![4, 2],
+            support: vec![vec![400], vec![200, 201]],
+            unlabeled: Vec::new(),
+            query: vec![vec![402], vec![203, 204]],
+        };
+        let (task, truth) = assemble(&table, &episode, 7).expect("valid");
+        assert_eq!((task.support_labels(), truth.as_slice()), (&[0, 1, 1][..], &[0, 1, 1][..]));
+        assert_eq!(task.query().row(2), table.gather(&[204]).row(0));
+        assert!(task.is_transductive());
+    }
+}

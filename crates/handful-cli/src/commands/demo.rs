@@ -1,0 +1,73 @@
+//! `handful demo`: the methods side by side on features made in code, with nothing to install or download.
+
+use std::io::Write;
+
+use clap::Args;
+use handful_bench::study::Study;
+use handful_bench::table;
+use handful_data::synthetic::SyntheticSpec;
+
+use crate::commands::bench::{SettingArgs, sampled};
+use crate::commands::entrants::EntrantArgs;
+use crate::error::CliError;
+use crate::progress::task_bar;
+
+/// Arguments of `handful demo`.
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Number of tasks
+    #[arg(long, default_value_t = 1000)]
+    tasks: usize,
+    /// Threads; 0 for one per core
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+/// The order tells the story: no unlabelled rows, then each way of using them.
+const METHODS: [&str; 6] = ["protonet", "baseline", "entropy-min", "tim-gd", "dm", "dm-ida"];
+
+/// Runs the command.
+pub fn run(args: &DemoArgs) -> Result<(), CliError> {
+    let features = SyntheticSpec::default().table()?;
+    let setting = SettingArgs { ways: 5, shots: 1, queries: 15, unlabeled: 0, tasks: args.tasks, seed: 1 };
+    let tasks = sampled(&features, &setting)?;
+    if tasks.is_empty() {
+        return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
+    }
+    let entrants = EntrantArgs {
+        method: METHODS.map(str::to_owned).to_vec(),
+        preset: None,
+        set: Vec::new(),
+        objective: None,
+        selector: None,
+    }
+    .build()?;
+
+    let mut out = std::io::stdout().lock();
+    writeln!(
+        out,
+        "{} made-up examples of {} classes, {} features each. {} tasks: 5 classes, 1 labelled example of each,\n\
+         75 others to label. Every method gets the same tasks; those that learn from the unlabelled examples too\n\
+         say so.\n",
+        features.rows(),
+        features.class_count(),
+        features.dim(),
+        args.tasks,
+    )?;
+    out.flush()?;
+
+    let bar = task_bar(tasks.len() * entrants.len());
+    let study = Study { table: &features, tasks: &tasks, threads: args.threads };
+    let scores = study.run(&entrants, &|entrant| {
+        bar.set_message(entrant.method.name());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    write!(out, "{}", table::render(&scores?))?;
+    writeln!(
+        out,
+        "\nOn your own features:  handful bench FEATURES.npz --method protonet,tim-gd,dm-ida --shots 5\n\
+         What a preset is:      handful params dm-ida --preset default"
+    )?;
+    Ok(out.flush()?)
+}

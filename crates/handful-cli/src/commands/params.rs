@@ -1,0 +1,42 @@
+//! `handful params`: a preset's complete parameters.
+
+use std::io::Write;
+
+use clap::Args;
+use handful::methods::{self, METHODS};
+
+use crate::error::CliError;
+
+/// Arguments of `handful params`.
+#[derive(Args)]
+pub struct ParamsArgs {
+    /// The method; without one, all methods and their presets are listed
+    method: Option<String>,
+    /// The preset; without one, the method's default
+    #[arg(long)]
+    preset: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    let Some(name) = &args.method else {
+        let width = METHODS.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+        for entry in METHODS {
+            writeln!(out, "{:width$}   {}", entry.name, entry.presets.join(", "))?;
+        }
+        return Ok(out.flush()?);
+    };
+    let params = methods::build(name, args.preset.as_deref(), &[])?.params();
+    let entries: Vec<(&String, String)> = params.as_object().into_iter().flatten().map(text).collect();
+    let width = entries.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+    for (key, value) in entries {
+        writeln!(out, "{key:width$} = {value}")?;
+    }
+    Ok(out.flush()?)
+}
+
+fn text<'a>((key, value): (&'a String, &serde_json::Value)) -> (&'a String, String) {
+    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    (key, value)
+}

@@ -1,0 +1,111 @@
+//! What the command says when it cannot go on: one sentence on stderr, and the exit code.
+//!
+//! 0 done, 1 the work failed, 2 the command line or the input was wrong.
+
+use std::process::ExitCode;
+
+use handful::error::ParamError;
+use handful_bench::study::StudyError;
+use handful_data::DataError;
+
+/// Why a command ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The command line or the input was wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The output could not be written.
+    #[error("cannot write the output: {0}")]
+    Output(#[from] std::io::Error),
+    /// The work failed for a reason that is not the input's.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl CliError {
+    /// The input is wrong in the way the error says.
+    pub fn usage(error: impl std::fmt::Display) -> Self {
+        Self::Usage(error.to_string())
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => 2,
+            Self::Output(_) | Self::Failed(_) => 1,
+        }
+    }
+}
+
+impl From<DataError> for CliError {
+    fn from(error: DataError) -> Self {
+        Self::usage(error)
+    }
+}
+
+impl From<ParamError> for CliError {
+    fn from(error: ParamError) -> Self {
+        let mut sentence = error.to_string();
+        if let Some(nearest) = nearest_known(&error) {
+            sentence.push_str(&format!("; did you mean {nearest}?"));
+        }
+        Self::Usage(sentence)
+    }
+}
+
+impl From<StudyError> for CliError {
+    fn from(error: StudyError) -> Self {
+        match error {
+            StudyError::Task { .. } => Self::usage(error),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+/// The known name closest to an unknown one, if any is close.
+fn nearest_known(error: &ParamError) -> Option<String> {
+    let (given, known) = match error {
+        ParamError::UnknownMethod { name, known } => (name, known),
+        ParamError::UnknownKey { key, known, .. } => (key, known),
+        ParamError::UnknownPreset { preset, known, .. } => (preset, known),
+        _ => return None,
+    };
+    let similarity = |candidate: &&str| strsim::jaro_winkler(given, candidate);
+    let best = known.split(", ").max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&best) > 0.7).then(|| best.to_owned())
+}
+
+/// Help and version are answers; everything else clap reports is one sentence and exit code 2.
+pub fn report_usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            print!("{error}");
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprint!("{error}");
+            ExitCode::from(2)
+        }
+        _ => {
+            let text = error.to_string();
+            let paragraphs = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
+            let sentence = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+            eprintln!("handful: {}", sentence.trim_start_matches("error: "));
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_method_and_key_are_suggested() {
+        let error = handful::methods::build("dm_ida", None, &[]).err().expect("unknown");
+        assert!(CliError::from(error).to_string().ends_with("did you mean dm-ida?"));
+        let change = [("learnin_rate".to_owned(), "1".to_owned())];
+        let error = handful::methods::build("dm-ida", None, &change).err().expect("unknown");
+        assert!(CliError::from(error).to_string().ends_with("did you mean learning_rate?"));
+    }
+}

@@ -1,0 +1,220 @@
+//! An array of a foreign file, and its conversion to features, labels and names.
+
+use std::{borrow::Cow, path::Path};
+
+use half::f16;
+use handful::matrix::Matrix;
+
+use super::element::{ElementKind, ElementType};
+use crate::error::DataError;
+
+/// How the elements of an array of two or more dimensions follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// The last index runs fastest (C).
+    RowMajor,
+    /// The first index runs fastest (Fortran).
+    ColumnMajor,
+}
+
+/// An array whose byte count is known to fit its shape.
+#[derive(Clone, Debug)]
+pub(crate) struct RawArray<'a> {
+    element: ElementType,
+    shape: Vec<usize>,
+    order: Order,
+    bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> RawArray<'a> {
+    /// Checks that `bytes` hold exactly the elements of `shape`.
+    pub(crate) fn new(
+        element: ElementType,
+        shape: Vec<usize>,
+        order: Order,
+        bytes: Cow<'a, [u8]>,
+    ) -> Result<Self, String> {
+        let needed = byte_count(&element, &shape)
+            .ok_or_else(|| format!("an array of shape {shape:?} cannot exist in memory"))?;
+        if bytes.len() != needed {
+            return Err(format!(
+                "an array of shape {shape:?} and type {} takes {needed} bytes, but {} are there",
+                element.name(),
+                bytes.len()
+            ));
+        }
+        Ok(Self { element, shape, order, bytes })
+    }
+
+    pub(crate) fn element(&self) -> ElementType {
+        self.element
+    }
+
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The elements as features: a float array of two dimensions.
+    pub(crate) fn to_features(&self, path: &Path, name: &str) -> Result<Matrix<f32>, DataError> {
+        let &[rows, columns] = self.shape() else {
+            return Err(DataError::content(
+                path,
+                format!("`{name}` has shape {:?}, but features are [rows, columns]", self.shape),
+            ));
+        };
+        if !self.element.is_float() {
+            return Err(DataError::content(
+                path,
+                format!(
+                    "`{name}` holds {}, but features are float16, float32 or float64",
+                    self.element.name()
+                ),
+            ));
+        }
+        let values = match self.order {
+            Order::RowMajor => self.to_f32(),
+            Order::ColumnMajor => transpose(&self.to_f32(), rows, columns),
+        };
+        let matrix = Matrix::from_vec(rows, columns, values);
+        match matrix.first_non_finite() {
+            // A finite 64-bit number may be infinite as a 32-bit one: the message shows what the file holds.
+            Some((row, column, _)) => {
+                let at = match self.order {
+                    Order::RowMajor => row * columns + column,
+                    Order::ColumnMajor => column * rows + row,
+                };
+                let value = self
+                    .bytes
+                    .chunks_exact(self.element.size)
+                    .nth(at)
+                    .map_or(f64::NAN, |one| self.element.float(one));
+                Err(DataError::NonFinite { path: path.to_owned(), row, column, value })
+            }
+            None => Ok(matrix),
+        }
+    }
+
+    /// The float elements in the order of the file.
+    pub(crate) fn to_f32(&self) -> Vec<f32> {
+        let element = self.element;
+        match (element.kind, element.size, element.big_endian) {
+            (ElementKind::Float, 4, false) => {
+                self.bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
+            }
+            (ElementKind::Float, 2, false) => {
+                self.bytes.as_chunks().0.iter().map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect()
+            }
+            _ => self.bytes.chunks_exact(element.size).map(|bytes| element.float(bytes) as f32).collect(),
+        }
+    }
+
+    /// The elements as whole numbers: an integer array of one dimension (or `[n, 1]`).
+    pub(crate) fn to_integers(&self, path: &Path, name: &str) -> Result<Vec<i64>, DataError> {
+        self.check_vector(path, name)?;
+        if !self.element.is_integer() {
+            return Err(DataError::content(
+                path,
+                format!("`{name}` holds {}, but whole numbers are needed", self.element.name()),
+            ));
+        }
+        (self.bytes.chunks_exact(self.element.size).enumerate())
+            .map(|(row, bytes)| {
+                self.element.integer(bytes).ok_or_else(|| {
+                    DataError::row(path, row, format!("`{name}` exceeds a 64-bit signed integer"))
+                })
+            })
+            .collect()
+    }
+
+    /// The elements as text: a `U` or `S` array of one dimension.
+    pub(crate) fn to_texts(&self, path: &Path, name: &str) -> Result<Vec<String>, DataError> {
+        self.check_vector(path, name)?;
+        if !self.element.is_text() {
+            return Err(DataError::content(
+                path,
+                format!("`{name}` holds {}, but text is needed", self.element.name()),
+            ));
+        }
+        (self.bytes.chunks_exact(self.element.size).enumerate())
+            .map(|(row, bytes)| {
+                self.element
+                    .text(bytes)
+                    .ok_or_else(|| DataError::row(path, row, format!("`{name}` is not valid text")))
+            })
+            .collect()
+    }
+
+    fn check_vector(&self, path: &Path, name: &str) -> Result<(), DataError> {
+        match self.shape() {
+            [_] | [_, 1] => Ok(()),
+            shape => {
+                Err(DataError::content(path, format!("`{name}` has shape {shape:?}, but [rows] is needed")))
+            }
+        }
+    }
+}
+
+/// The bytes that an array takes, unless that number overflows.
+pub(crate) fn byte_count(element: &ElementType, shape: &[usize]) -> Option<usize> {
+    shape.iter().try_fold(element.size, |bytes, &length| bytes.checked_mul(length))
+}
+
+fn transpose(columns_first: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    let mut values = vec![0.0; columns_first.len()];
+    if rows == 0 || columns == 0 {
+        return values;
+    }
+    for (column, source) in columns_first.chunks_exact(rows).enumerate() {
+        for (row, &value) in source.iter().enumerate() {
+            values[row * columns + column] = value;
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn floats(shape: Vec<usize>, order: Order, values: &[f32]) -> RawArray<'static> {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        RawArray::new(ElementType::little(ElementKind::Float, 4), shape, order, bytes.into()).unwrap()
+    }
+
+    #[test]
+    fn column_major_features_are_turned() {
+        let array = floats(vec![2, 3], Order::ColumnMajor, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        let matrix = array.to_features(Path::new("f"), "features").unwrap();
+        assert_eq!(matrix.as_slice(), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    }
+
+    #[test]
+    fn column_major_nan_is_located() {
+        let array = floats(vec![2, 2], Order::ColumnMajor, &[1.0, f32::NAN, 2.0, 3.0]);
+        let error = array.to_features(Path::new("f"), "features").unwrap_err();
+        assert!(matches!(error, DataError::NonFinite { row: 1, column: 0, .. }));
+    }
+
+    #[test]
+    fn number_beyond_f32_is_shown_as_the_file_has_it() {
+        let element = ElementType::little(ElementKind::Float, 8);
+        let array =
+            RawArray::new(element, vec![1, 1], Order::RowMajor, 1e300f64.to_le_bytes().to_vec().into());
+        let error = array.unwrap().to_features(Path::new("f"), "features").unwrap_err();
+        assert!(matches!(error, DataError::NonFinite { value: 1e300, .. }), "{error}");
+    }
+
+    #[test]
+    fn size_must_match_and_not_overflow() {
+        let element = ElementType::little(ElementKind::Float, 4);
+        assert!(RawArray::new(element, vec![2, 2], Order::RowMajor, vec![0; 15].into()).is_err());
+        assert!(RawArray::new(element, vec![usize::MAX, 2], Order::RowMajor, vec![0; 8].into()).is_err());
+        // Elements of no bytes must not let a shape of any size through.
+        assert!(floats(vec![0, 5], Order::RowMajor, &[]).to_features(Path::new("f"), "x").is_ok());
+    }
+}
