@@ -16,12 +16,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::classifier::{prototypes, softmax_rows};
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
 use crate::methods::Setting;
 use crate::methods::common::answer::answer;
 use crate::methods::common::comparator;
-use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::rectification::{Averaging, Rectification, SupportRows, Weighting, shift_to};
+use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRows, SupportRows, Weighting};
 use crate::methods::simpleshot::Metric;
 use crate::methods::single_fit::unlabelled_rows;
 use crate::self_training::UnlabelledRows;
@@ -101,23 +99,24 @@ impl BdCspnParams {
         let task = self.transform.apply(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let rows = unlabelled_rows(&task, self.unlabelled);
-        let shifted = shift_to(rows.as_ref(), &means);
-        let rectified = self.rectification.rectify(task.support(), task.support_labels(), &shifted, &means);
-        let label = |rows: &Matrix<f32>| {
-            let mut scores = self.metric.scores(&FeatureRows::new(rows), &rectified);
-            // `Metric` gives twice the cosine.
-            let scale = 0.5 * self.rectification.scale;
+        let shifted = ShiftedRows::new(task.support(), rows.as_ref(), &means);
+        let rectified = self.rectification.rectify(&shifted, task.support_labels(), &means);
+        let label = |rows: ShiftedRows| {
+            let rows = match self.classified {
+                Classified::Shifted => rows,
+                Classified::AsGiven => rows.without_shift(),
+            };
+            let (mut scores, factor) = match self.metric {
+                Metric::Euclidean => (rows.unlabelled(&rows.squared_distances(&rectified)), -0.5),
+                Metric::Cosine => (rows.unlabelled(&rows.cosines(&rectified)), 1.0),
+            };
+            let scale = factor * self.rectification.scale;
             scores.as_mut_slice().iter_mut().for_each(|score| *score *= scale);
             softmax_rows(&mut scores);
             scores
         };
-        let learnt = match self.classified {
-            Classified::Shifted => label(&shifted),
-            Classified::AsGiven => label(rows.as_ref()),
-        };
-        Ok(answer(&task, self.unlabelled, &learnt, |rows| match self.classified {
-            Classified::Shifted => label(&shift_to(rows, &means)),
-            Classified::AsGiven => label(rows),
+        Ok(answer(&task, self.unlabelled, &label(shifted), |rows| {
+            label(ShiftedRows::new(task.support(), rows, &means))
         }))
     }
 }
@@ -125,6 +124,7 @@ impl BdCspnParams {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::Matrix;
     use crate::methods::build;
     use crate::methods::common::test_tasks::mean_accuracy;
     use crate::task::Unlabeled;

@@ -108,7 +108,7 @@ impl EaseParams {
 
 /// Rows projected on the smallest eigenvectors of `X^T (spread W1 - W) X`.
 fn embed(rows: &Matrix<f32>, clusters: usize, dimensions: usize, spread: f64) -> Matrix<f32> {
-    let gram = FeatureRows::new(rows).products(rows);
+    let gram = FeatureRows::new(rows).gram();
     let left = Subspace::new(&gram, clusters).left;
     let count = rows.rows();
     let mut similar = Matrix::zeros(count, count);

@@ -63,7 +63,7 @@ impl EpnetParams {
         let task = self.transform.apply(task)?;
         let rows = all_rows(&task);
         check_size(Self::NAME, rows.rows())?;
-        let gram = FeatureRows::new(&rows).products(&rows);
+        let gram = FeatureRows::new(&rows).gram();
         let spread = self.label_propagator(&propagated_gram(&gram, self.embedding_alpha));
 
         let given = one_hot(task.support_labels(), task.ways());
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn propagated_products_are_those_of_propagated_features() {
         let rows = usual(None, 0.9, 1).task.query().gather(&(0..12).collect::<Vec<_>>());
-        let gram = FeatureRows::new(&rows).products(&rows);
+        let gram = FeatureRows::new(&rows).gram();
         let spread = propagator(&similarities(&gram), 0.5);
         let moved = &spread * DMatrix::from_fn(12, 40, |i, k| f64::from(rows.row(i)[k]));
         let products = &moved * moved.transpose();

@@ -127,7 +127,7 @@ impl IlpcParams {
 
     /// S: cubed cosines of the nearest rows, either way round.
     fn graph(&self, rows: &Matrix<f32>) -> Matrix<f64> {
-        let similarities = cosines(&FeatureRows::new(rows).products(rows));
+        let similarities = cosines(&FeatureRows::new(rows).gram());
         let mut weights = Matrix::zeros(rows.rows(), rows.rows());
         for i in 0..rows.rows() {
             for j in nearest(&similarities, i, self.neighbours) {

@@ -71,7 +71,7 @@ impl LabelSpreadingParams {
         let task = self.transform.apply(task)?;
         let rows = all_rows(&task);
         check_size(Self::NAME, rows.rows())?;
-        let graph = self.weights(&FeatureRows::new(&rows).products(&rows));
+        let graph = self.weights(&FeatureRows::new(&rows).gram());
         let given = one_hot(task.support_labels(), task.ways());
         let unlabelled = rows.rows() - given.rows();
         let spread =
@@ -131,7 +131,7 @@ mod tests {
             let params = LabelSpreadingParams::preset(preset).expect("there");
             let task = params.transform.apply(&usual(None, 0.9, 2).task).expect("valid");
             let rows = all_rows(&task);
-            let graph = params.weights(&FeatureRows::new(&rows).products(&rows));
+            let graph = params.weights(&FeatureRows::new(&rows).gram());
             let given = one_hot(task.support_labels(), 5);
             let start = given.stack(&Matrix::zeros(75, 5));
             let mut labels = start.clone();

@@ -79,7 +79,7 @@ impl OsloParams {
         let own = FeatureRows::new(unlabelled);
         let mut latent = self.latent(&own, &centres, None);
         if unlabelled.rows() > 0 {
-            let all = FeatureRows::new(&task.support().stack(unlabelled));
+            let all = FeatureRows::stacked(task.support(), unlabelled);
             let given = one_hot(task.support_labels(), task.ways());
             for step in 0..self.steps {
                 if step > 0 {

@@ -58,10 +58,10 @@ impl Method for ProtonetParams {
         let task = self.transform.apply(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let classifier = LinearClassifier::from_prototypes(&means, self.temperature as f32);
-        let mut solution = Solution::from_probabilities(
-            classifier.probabilities(task.query()),
-            classifier.probabilities(task.pool()),
-        );
+        let query = classifier.probabilities(task.query());
+        let unlabelled =
+            if task.is_transductive() { query.clone() } else { classifier.probabilities(task.pool()) };
+        let mut solution = Solution::from_probabilities(query, unlabelled);
         solution.classifier = Some(classifier);
         Ok(solution)
     }

@@ -48,7 +48,7 @@ impl RidgeParams {
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
         let task = self.transform.apply(task)?;
-        let gram = FeatureRows::new(task.support()).products(task.support());
+        let gram = FeatureRows::new(task.support()).gram();
         let targets = one_hot(task.support_labels(), task.ways());
         let dual = dual_solution(&gram, &targets, self.penalty).ok_or_else(|| TaskError::Unsupported {
             method: Self::NAME,

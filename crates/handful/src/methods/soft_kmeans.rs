@@ -68,7 +68,7 @@ impl SoftKmeansParams {
         };
         let own = FeatureRows::new(rows.as_ref());
         if own.count() > 0 {
-            let all = FeatureRows::new(&task.support().stack(rows.as_ref()));
+            let all = FeatureRows::stacked(task.support(), rows.as_ref());
             let given = one_hot(task.support_labels(), task.ways());
             for _ in 0..self.steps {
                 centres = all.weighted_means(&given.stack(&label(&own, &centres)));

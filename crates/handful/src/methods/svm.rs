@@ -65,7 +65,7 @@ impl SvmParams {
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
         let task = self.transform.apply(task)?;
-        let gram = FeatureRows::new(task.support()).products(task.support());
+        let gram = FeatureRows::new(task.support()).gram();
         let dual = self.solve_dual(&gram, task.support_labels(), task.ways());
         Ok(inductive_answer(&task, |rows| {
             let mut logits = multiply(&FeatureRows::new(rows).products(task.support()), &dual);

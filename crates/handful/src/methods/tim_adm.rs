@@ -87,7 +87,7 @@ impl TimAdmParams {
         let unlabelled = rows.as_ref();
         let mut centres = prototypes(task.support(), task.support_labels(), task.ways());
         if unlabelled.rows() > 0 {
-            let features = FeatureRows::new(&task.support().stack(unlabelled));
+            let features = FeatureRows::stacked(task.support(), unlabelled);
             let targets = one_hot(task.support_labels(), task.ways());
             for _ in 0..self.steps {
                 centres = self.step(&features, &targets, &centres);
@@ -168,7 +168,7 @@ mod tests {
 
     /// What the alternation bounds from above and must not increase (Boudiaf et al., Eq. 5, with q free).
     fn penalised(params: &TimAdmParams, task: &Task<f32>, centres: &Matrix<f32>) -> f64 {
-        let features = FeatureRows::new(&task.support().stack(task.query()));
+        let features = FeatureRows::stacked(task.support(), task.query());
         let p = params.predict(&features, centres);
         let labelled = task.support().rows();
         let q = params.assignments(&p, labelled);
@@ -191,7 +191,7 @@ mod tests {
         let params = TimAdmParams::authors();
         let known = usual(None, 0.9, 4);
         let task = params.transform.apply(&known.task).expect("valid");
-        let features = FeatureRows::new(&task.support().stack(task.query()));
+        let features = FeatureRows::stacked(task.support(), task.query());
         let targets = one_hot(task.support_labels(), task.ways());
         let mut centres = prototypes(task.support(), task.support_labels(), task.ways());
         let start = penalised(&params, &task, &centres);

@@ -11,7 +11,11 @@
 //! alpha in the order of their numbers; here those are told apart by how close they are to leaving zero.
 //!
 //! Solved by coordinate descent over rows. Xt = I - U U^T with k orthonormal columns, so `C = U^T (Y - G)` is all that
-//! has to be kept up to date, and a row costs O(kN) instead of O(nN).
+//! has to be kept up to date, and a row costs O(kN) instead of O(nN). Where most rows are active the columns of U are
+//! directions that single rows descend slowly; between sweeps a joint step over the active rows, which bounds each
+//! |g_i| by a quadratic and solves for all of them through a k x k system, takes care of those.
+
+use nalgebra::{Cholesky, DMatrix};
 
 use crate::linalg::{inner_products, symmetric_eigen};
 use crate::matrix::Matrix;
@@ -133,6 +137,7 @@ impl<'a> Descent<'a> {
                 return;
             }
             for _ in 0..MAX_SWEEPS {
+                self.joint_step(threshold);
                 if self.sweep(threshold, true) <= TOLERANCE {
                     break;
                 }
@@ -158,18 +163,71 @@ impl<'a> Descent<'a> {
             let norm = length(&self.residual);
             let shrink = if norm > threshold { (1.0 - threshold / norm) / own } else { 0.0 };
             self.active[row] = shrink > 0.0;
-            for (class, (parameter, residual)) in parameters.iter_mut().zip(&self.residual).enumerate() {
-                let change = shrink * residual - *parameter;
-                if change != 0.0 {
-                    *parameter += change;
-                    largest = largest.max(change.abs());
-                    for (k, score) in self.scores.row(row).iter().enumerate() {
-                        self.explained.row_mut(k)[class] -= score * change;
-                    }
-                }
+            for (parameter, residual) in parameters.iter_mut().zip(&mut self.residual) {
+                let change = shrink * *residual - *parameter;
+                *parameter += change;
+                *residual = change;
+                largest = largest.max(change.abs());
+            }
+            for (k, score) in self.scores.row(row).iter().enumerate() {
+                let explained = self.explained.row_mut(k).iter_mut();
+                explained.zip(&self.residual).for_each(|(to, change)| *to -= score * change);
             }
         }
         largest
+    }
+
+    /// Minimises the bound `|g_i| <= |g_i|^2 / (2 |g'_i|) + |g'_i| / 2` around the current g' over all active rows:
+    /// `(M - U U^T) G = B` with `M = 1 + threshold / |g'_i|` on the diagonal and B the active rows of Xt Y.
+    fn joint_step(&mut self, threshold: f64) {
+        let active: Vec<usize> = (0..self.active.len()).filter(|&row| self.active[row]).collect();
+        let (rank, ways) = (self.scores.columns(), self.targets.columns());
+        if active.is_empty() || rank == 0 {
+            return;
+        }
+        let inverse: Vec<f64> =
+            active.iter().map(|&row| 1.0 / (1.0 + threshold / length(self.parameters.row(row)))).collect();
+        // Xt Y = Y - U (U^T Y), and U^T Y = C + U^T G.
+        let mut whole = self.explained.clone();
+        for &row in &active {
+            for (k, score) in self.scores.row(row).iter().enumerate() {
+                let parameters = self.parameters.row(row);
+                whole.row_mut(k).iter_mut().zip(parameters).for_each(|(to, g)| *to += score * g);
+            }
+        }
+        let mut system = DMatrix::<f64>::identity(rank, rank);
+        let mut right = DMatrix::<f64>::zeros(rank, ways);
+        let mut wanted = Matrix::zeros(active.len(), ways);
+        for (at, &row) in active.iter().enumerate() {
+            let scores = self.scores.row(row);
+            let own = wanted.row_mut(at);
+            own.copy_from_slice(self.targets.row(row));
+            for (k, score) in scores.iter().enumerate() {
+                own.iter_mut().zip(whole.row(k)).for_each(|(to, value)| *to -= score * value);
+            }
+            for (k, score) in scores.iter().enumerate() {
+                let scaled = score * inverse[at];
+                (0..rank).for_each(|other| system[(k, other)] -= scaled * scores[other]);
+                (0..ways).for_each(|class| right[(k, class)] += scaled * own[class]);
+            }
+        }
+        let Some(factor) = Cholesky::new(system) else {
+            return;
+        };
+        let joint = factor.solve(&right);
+        self.explained = whole;
+        for (at, &row) in active.iter().enumerate() {
+            let scores = self.scores.row(row);
+            let parameters = self.parameters.row_mut(row);
+            for (class, parameter) in parameters.iter_mut().enumerate() {
+                let shared: f64 = scores.iter().enumerate().map(|(k, score)| score * joint[(k, class)]).sum();
+                *parameter = inverse[at] * (wanted.row(at)[class] + shared);
+            }
+            for (k, score) in scores.iter().enumerate() {
+                let explained = self.explained.row_mut(k).iter_mut();
+                explained.zip(&*parameters).for_each(|(to, g)| *to -= score * g);
+            }
+        }
     }
 
     /// For a row at zero, how far it is from leaving: one minus the part of the threshold that pulls at it.

@@ -21,25 +21,53 @@ impl FeatureRows {
         Self { rows: PaddedRows::from_matrix(rows), squared_norms }
     }
 
+    /// The rows of one matrix followed by those of another, without a stacked copy in between.
+    pub fn stacked(first: &Matrix<f32>, second: &Matrix<f32>) -> Self {
+        let mut rows = PaddedRows::zeros(first.rows() + second.rows(), first.columns());
+        let mut squared_norms = Vec::with_capacity(rows.rows());
+        for (at, row) in first.iter_rows().chain(second.iter_rows()).enumerate() {
+            rows.row_mut(at)[..row.len()].copy_from_slice(row);
+            squared_norms.push(f64::from(dot_by_lanes(row, row)));
+        }
+        Self { rows, squared_norms }
+    }
+
     pub fn count(&self) -> usize {
         self.rows.rows()
     }
 
     /// Inner product of each row with each vector (rows x vectors).
     pub fn products(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
-        let mut out = Matrix::zeros(self.count(), vectors.rows());
         if self.count() == 0 || vectors.rows() == 0 {
-            return out;
+            return Matrix::zeros(self.count(), vectors.rows());
         }
+        self.products_with(&PaddedRows::from_matrix(vectors))
+    }
+
+    /// Inner products of the rows with each other.
+    pub fn gram(&self) -> Matrix<f64> {
+        if self.count() == 0 {
+            return Matrix::zeros(0, 0);
+        }
+        self.products_with(&self.rows)
+    }
+
+    fn products_with(&self, vectors: &PaddedRows<f32>) -> Matrix<f64> {
+        let mut out = Matrix::zeros(self.count(), vectors.rows());
         let mut by_vector = PaddedRows::zeros(vectors.rows(), self.count());
         let bias = vec![0.0; padded(vectors.rows())];
-        f32::kernels().scores(&self.rows, &PaddedRows::from_matrix(vectors), &bias, &mut by_vector);
+        f32::kernels().scores(&self.rows, vectors, &bias, &mut by_vector);
         for vector in 0..vectors.rows() {
             for (row, &product) in by_vector.row(vector)[..self.count()].iter().enumerate() {
                 out.row_mut(row)[vector] = f64::from(product);
             }
         }
         out
+    }
+
+    /// |z|^2 of each row.
+    pub fn squared_norms(&self) -> &[f64] {
+        &self.squared_norms
     }
 
     /// |z - w|^2 for each row and vector.
@@ -131,6 +159,10 @@ mod tests {
         // Sizes that fill neither a register nor a block.
         let (z, w) = (rows(19, 37, 1), rows(3, 37, 2));
         let features = FeatureRows::new(&z);
+        let parts = z.gather(&[0, 1, 2, 3, 4]);
+        let stacked = FeatureRows::stacked(&parts, &z.gather(&(5..19).collect::<Vec<_>>()));
+        assert_eq!(stacked.gram(), features.gram());
+        assert_eq!(features.gram().row(4)[2], features.products(&parts).row(4)[2]);
         let (products, distances) = (features.products(&w), features.squared_distances(&w));
         let weights = Matrix::from_vec(19, 3, (0..57).map(|at| at as f64 / 57.0).collect());
         let (sums, means) = (features.weighted_sums(&weights), features.weighted_means(&weights));

@@ -17,16 +17,21 @@ pub(crate) fn check_size(method: &'static str, rows: usize) -> Result<(), TaskEr
 /// The `count` rows most similar to `row`, itself left out, most similar first; equals in the order of the rows.
 pub(crate) fn nearest(similarities: &Matrix<f64>, row: usize, count: usize) -> Vec<usize> {
     let own = similarities.row(row);
-    let mut others: Vec<usize> = (0..own.len()).filter(|&other| other != row).collect();
-    let closer = |&a: &usize, &b: &usize| own[b].total_cmp(&own[a]).then(a.cmp(&b));
-    if count < others.len() {
-        if count > 0 {
-            others.select_nth_unstable_by(count - 1, closer);
-        }
-        others.truncate(count);
+    let count = count.min(own.len().saturating_sub(1));
+    let mut best: Vec<usize> = Vec::with_capacity(count + 1);
+    if count == 0 {
+        return best;
     }
-    others.sort_unstable_by(closer);
-    others
+    // Few are wanted of many: almost every row is turned away by the comparison with the last of the best.
+    for other in (0..own.len()).filter(|&other| other != row) {
+        if best.len() == count && best.last().is_some_and(|&last| own[other] <= own[last]) {
+            continue;
+        }
+        let place = best.partition_point(|&closer| own[closer] >= own[other]);
+        best.insert(place, other);
+        best.truncate(count);
+    }
+    best
 }
 
 /// `D^-1/2 W D^-1/2` with `D = epsilon + row sums`; a row without any edge keeps none.

@@ -64,15 +64,13 @@ impl Rectification {
         check_positive("scale", self.scale)
     }
 
-    /// New prototypes from labelled rows and unlabelled rows that are already shifted.
+    /// New prototypes.
     pub(crate) fn rectify(
         &self,
-        support: &Matrix<f32>,
+        rows: &ShiftedRows,
         labels: &[usize],
-        shifted: &Matrix<f32>,
         prototypes: &Matrix<f32>,
     ) -> Matrix<f32> {
-        let rows = FeatureRows::new(&support.stack(shifted));
         let mut weights = rows.cosines(prototypes);
         weights.as_mut_slice().iter_mut().for_each(|cosine| *cosine *= self.scale);
         match self.weighting {
@@ -111,15 +109,104 @@ impl Rectification {
     }
 }
 
-/// Moves rows so that their mean becomes that of the prototypes; nothing to move where there are none.
-pub(crate) fn shift_to(rows: &Matrix<f32>, prototypes: &Matrix<f32>) -> Matrix<f32> {
-    let mut shifted = rows.clone();
-    let shift: Vec<f32> =
-        prototypes.mean_row().iter().zip(rows.mean_row()).map(|(to, from)| to - from).collect();
-    for row in 0..shifted.rows() {
-        shifted.row_mut(row).iter_mut().zip(&shift).for_each(|(value, by)| *value += by);
+/// Labelled rows, then unlabelled ones that count as moved by one common shift. The shift is never added to the rows: it
+/// enters products and sums, which are a thousand times smaller.
+pub(crate) struct ShiftedRows {
+    rows: FeatureRows,
+    labelled: usize,
+    shift: Matrix<f32>,
+}
+
+impl ShiftedRows {
+    /// Shifts the unlabelled rows so that their mean becomes that of the prototypes.
+    pub fn new(support: &Matrix<f32>, unlabelled: &Matrix<f32>, prototypes: &Matrix<f32>) -> Self {
+        let rows = FeatureRows::stacked(support, unlabelled);
+        let mut shift = Matrix::from_vec(1, prototypes.columns(), prototypes.mean_row());
+        if unlabelled.rows() > 0 {
+            let mut weights = Matrix::zeros(rows.count(), 1);
+            weights.as_mut_slice()[support.rows()..].fill(1.0 / unlabelled.rows() as f64);
+            let mean = rows.weighted_sums(&weights);
+            shift.as_mut_slice().iter_mut().zip(mean.as_slice()).for_each(|(to, from)| *to -= from);
+        }
+        Self { rows, labelled: support.rows(), shift }
     }
-    shifted
+
+    /// The rows with the shift as far as it is wanted: all of it or, for the rows as given, nothing.
+    pub fn without_shift(mut self) -> Self {
+        self.shift.as_mut_slice().fill(0.0);
+        self
+    }
+
+    /// Products with vectors and the squared norms of the rows and of the vectors, shift included.
+    fn products(&self, vectors: &Matrix<f32>) -> (Matrix<f64>, Vec<f64>, Vec<f64>) {
+        let extended = vectors.stack(&self.shift);
+        let all = self.rows.products(&extended);
+        let along = FeatureRows::new(&extended).products(&extended);
+        let ways = vectors.rows();
+        let mut products = Matrix::zeros(all.rows(), ways);
+        let mut norms = self.rows.squared_norms().to_vec();
+        for row in 0..all.rows() {
+            products.row_mut(row).copy_from_slice(&all.row(row)[..ways]);
+            if row >= self.labelled {
+                products.row_mut(row).iter_mut().zip(along.row(ways)).for_each(|(to, by)| *to += by);
+                norms[row] += 2.0 * all.row(row)[ways] + along.row(ways)[ways];
+            }
+        }
+        (products, norms, (0..ways).map(|class| along.row(class)[class]).collect())
+    }
+
+    /// Cosines of all rows with vectors.
+    pub fn cosines(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
+        let (mut products, norms, lengths) = self.products(vectors);
+        for (row, own) in norms.iter().enumerate() {
+            for (value, norm) in products.row_mut(row).iter_mut().zip(&lengths) {
+                let lengths = (own * norm).max(0.0).sqrt();
+                *value = if lengths > 0.0 { *value / lengths } else { 0.0 };
+            }
+        }
+        products
+    }
+
+    /// Squared distances of all rows from vectors.
+    pub fn squared_distances(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
+        let (mut products, norms, lengths) = self.products(vectors);
+        for (row, own) in norms.iter().enumerate() {
+            for (value, norm) in products.row_mut(row).iter_mut().zip(&lengths) {
+                *value = (own + norm - 2.0 * *value).max(0.0);
+            }
+        }
+        products
+    }
+
+    fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
+        let mut sums = self.rows.weighted_sums(weights);
+        let mut moved = vec![0.0; weights.columns()];
+        for row in self.labelled..weights.rows() {
+            moved.iter_mut().zip(weights.row(row)).for_each(|(sum, weight)| *sum += weight);
+        }
+        for (class, weight) in moved.into_iter().enumerate() {
+            let pairs = sums.row_mut(class).iter_mut().zip(self.shift.as_slice());
+            pairs.for_each(|(to, by)| *to += weight as f32 * by);
+        }
+        sums
+    }
+
+    /// The part of a result that belongs to the unlabelled rows.
+    pub fn unlabelled(&self, all: &Matrix<f64>) -> Matrix<f64> {
+        let from = self.labelled * all.columns();
+        Matrix::from_vec(all.rows() - self.labelled, all.columns(), all.as_slice()[from..].to_vec())
+    }
+
+    /// Inner products of the unlabelled rows with each other, before the shift, which changes no distance.
+    pub fn unlabelled_gram(&self) -> Matrix<f64> {
+        let gram = self.rows.gram();
+        let count = gram.rows() - self.labelled;
+        let mut out = Matrix::zeros(count, count);
+        for row in 0..count {
+            out.row_mut(row).copy_from_slice(&gram.row(row + self.labelled)[self.labelled..]);
+        }
+        out
+    }
 }
 
 #[cfg(test)]
@@ -133,29 +220,43 @@ mod tests {
         averaging: Averaging::Weights,
     };
 
+    /// Rows whose mean already is the prototypes', so that nothing is shifted.
+    fn unmoved(support: &Matrix<f32>, unlabelled: &Matrix<f32>) -> ShiftedRows {
+        ShiftedRows::new(support, unlabelled, support).without_shift()
+    }
+
     #[test]
-    fn shifted_rows_have_the_prototypes_mean() {
-        let rows = Matrix::from_vec(2, 2, vec![0.0, 0.0, 4.0, 2.0]);
-        let shifted = shift_to(&rows, &Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]));
-        assert_eq!(shifted.as_slice(), &[-1.5, -0.5, 2.5, 1.5]);
-        assert_eq!(shift_to(&Matrix::zeros(0, 0), &rows).rows(), 0);
+    fn the_implicit_shift_is_that_of_moved_rows() {
+        let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
+        let rows = ShiftedRows::new(&support, &Matrix::from_vec(2, 2, vec![0.0, 0.0, 4.0, 2.0]), &support);
+        // The mean (2, 1) becomes (.5, .5): the rows count as (-1.5, -.5) and (2.5, 1.5).
+        let moved = FeatureRows::new(&support.stack(&Matrix::from_vec(2, 2, vec![-1.5, -0.5, 2.5, 1.5])));
+        let vectors = Matrix::from_vec(2, 2, vec![3.0, 1.0, -1.0, 2.0]);
+        let close = |a: &Matrix<f64>, b: &Matrix<f64>| {
+            a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 1e-5)
+        };
+        assert!(close(&rows.cosines(&vectors), &moved.cosines(&vectors)));
+        assert!(close(&rows.squared_distances(&vectors), &moved.squared_distances(&vectors)));
+        let weights = Matrix::from_vec(4, 1, vec![0.5, 1.0, 2.0, 3.0]);
+        assert!(close(&rows.weighted_sums(&weights).cast(), &moved.weighted_sums(&weights).cast()));
+        assert_eq!(rows.unlabelled_gram().as_slice(), &[0.0, 0.0, 0.0, 20.0]);
     }
 
     #[test]
     fn prototypes_are_weighted_averages_worked_by_hand() {
         let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
-        let unlabelled = Matrix::from_vec(1, 2, vec![3.0, 4.0]);
+        let rows = unmoved(&support, &Matrix::from_vec(1, 2, vec![3.0, 4.0]));
         // Cosines of the unlabelled row are 0.6 and 0.8; of a support row 1 and 0.
         let own = 1.0 / (1.0 + f64::exp(-2.0));
         let other = 1.0 / (1.0 + f64::exp(-0.4));
-        let prototype = RULE.rectify(&support, &[0, 1], &unlabelled, &support);
+        let prototype = RULE.rectify(&rows, &[0, 1], &support);
         assert_eq!(prototype.row(0), &[1.0, 0.0]);
         let wanted = [3.0 * other / (own + other), (own + 4.0 * other) / (own + other)];
         for (got, wanted) in prototype.row(1).iter().zip(wanted) {
             assert!((f64::from(*got) - wanted).abs() < 1e-5);
         }
         let shrunk = Rectification { averaging: Averaging::Count, ..RULE };
-        let prototype = shrunk.rectify(&support, &[0, 1], &unlabelled, &support);
+        let prototype = shrunk.rectify(&rows, &[0, 1], &support);
         assert!((f64::from(prototype.row(1)[1]) - (own + 4.0 * other) / 2.0).abs() < 1e-5);
     }
 
@@ -164,7 +265,7 @@ mod tests {
         let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 1.0, 0.0]);
         let prototypes = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
         let nearest = Rectification { support_rows: SupportRows::Nearest, ..RULE };
-        let rectified = nearest.rectify(&support, &[0, 1], &Matrix::zeros(0, 0), &prototypes);
+        let rectified = nearest.rectify(&unmoved(&support, &Matrix::zeros(0, 0)), &[0, 1], &prototypes);
         assert_eq!(rectified.row(1), &[0.0, 1.0]);
     }
 }

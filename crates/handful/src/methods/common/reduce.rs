@@ -27,7 +27,7 @@ pub(crate) fn with_rows(task: &Task<f32>, rows: &Matrix<f32>) -> Task<f32> {
 /// A task projected on the top right singular vectors of all its rows, uncentred.
 pub(crate) fn principal_task(task: &Task<f32>, dimensions: usize) -> Task<f32> {
     let rows = all_rows(task);
-    let gram = FeatureRows::new(&rows).products(&rows);
+    let gram = FeatureRows::new(&rows).gram();
     let coordinates = Subspace::new(&gram, dimensions).coordinates(&gram);
     with_rows(task, &coordinates.cast())
 }

@@ -62,7 +62,7 @@ impl TransportMap {
         let mut centres = prototypes(task.support(), task.support_labels(), task.ways());
         let rows = FeatureRows::new(unlabelled);
         if unlabelled.rows() > 0 {
-            let all = FeatureRows::new(&task.support().stack(unlabelled));
+            let all = FeatureRows::stacked(task.support(), unlabelled);
             let given = one_hot(task.support_labels(), task.ways());
             for _ in 0..self.epochs {
                 let (plan, _) = self.plan(&rows, &centres);
