@@ -136,7 +136,7 @@ fn smooth(costs: &Matrix<f64>, graph: &[Vec<usize>], lambda: f64, max_updates: u
         }
         softmax_rows(&mut labels);
         let now = energy(&labels, costs, graph, lambda);
-        if (now - last).abs() <= ENERGY_CHANGE * last.abs() {
+        if last.is_finite() && (now - last).abs() <= ENERGY_CHANGE * last.abs() {
             break;
         }
         last = now;

@@ -28,8 +28,9 @@ pub(crate) struct Plan {
     pub sweeps: usize,
 }
 
-/// The smallest entry: a class that no row is near to still has to get its share of rows.
-const SMALLEST: f64 = 1e-300;
+/// The smallest entry: a class that no row is near to still has to get its share of rows, and neither it nor the factor
+/// that lifts it may leave the range of double precision.
+const SMALLEST: f64 = 1e-150;
 
 /// Scales `exp(logits)`. Without `columns` that is the softmax of each row, and no sweep is needed.
 pub(crate) fn transport(logits: Matrix<f64>, columns: Option<&[f64]>, stop: Stop) -> Plan {
@@ -38,32 +39,45 @@ pub(crate) fn transport(logits: Matrix<f64>, columns: Option<&[f64]>, stop: Stop
         scale_rows(&mut plan);
         return Plan { plan, sweeps: 0 };
     };
+    // Only the factors change from sweep to sweep: u of the rows, v of the columns.
     let ways = plan.columns();
-    scale_rows(&mut plan);
-    let mut factors = vec![0.0; ways];
-    for sweep in 1..=stop.max_sweeps {
-        factors.fill(0.0);
-        for row in plan.iter_rows() {
-            factors.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    let mut row_factors: Vec<f64> = plan.iter_rows().map(|row| 1.0 / row.iter().sum::<f64>()).collect();
+    let mut column_factors = vec![1.0; ways];
+    let mut sums = vec![0.0; ways];
+    let mut sweeps = 0;
+    column_sums_into(&plan, &row_factors, &mut sums);
+    while sweeps < stop.max_sweeps {
+        sweeps += 1;
+        for ((factor, wanted), sum) in column_factors.iter_mut().zip(columns).zip(&sums) {
+            *factor = if *sum > 0.0 { wanted / sum } else { 0.0 };
         }
-        for (factor, wanted) in factors.iter_mut().zip(columns) {
-            *factor = if *factor > 0.0 { wanted / *factor } else { 0.0 };
-        }
+        // One pass: the row sums under the new column factors, the row factors, and the column sums under those.
         let mut worst: f64 = 0.0;
-        for row in plan.as_mut_slice().chunks_exact_mut(ways) {
-            let mut sum = 0.0;
-            for (value, factor) in row.iter_mut().zip(&factors) {
-                *value *= factor;
-                sum += *value;
-            }
-            worst = worst.max((sum - 1.0).abs());
-            scale_row(row, sum);
+        sums.fill(0.0);
+        for (row, factor) in plan.iter_rows().zip(&mut row_factors) {
+            let sum: f64 = row.iter().zip(&column_factors).map(|(value, factor)| value * factor).sum();
+            worst = worst.max((*factor * sum - 1.0).abs());
+            *factor = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+            sums.iter_mut().zip(row).for_each(|(to, value)| *to += *factor * value);
         }
         if worst <= stop.tolerance {
-            return Plan { plan, sweeps: sweep };
+            break;
         }
     }
-    Plan { plan, sweeps: stop.max_sweeps }
+    for (row, factor) in plan.as_mut_slice().chunks_exact_mut(ways).zip(&row_factors) {
+        row.iter_mut().zip(&column_factors).for_each(|(value, column)| *value *= factor * column);
+    }
+    // The factors make row sums of one up to rounding; a row that all columns gave up on becomes uniform.
+    scale_rows(&mut plan);
+    Plan { plan, sweeps }
+}
+
+/// Column sums of `diag(factors) plan`.
+fn column_sums_into(plan: &Matrix<f64>, factors: &[f64], sums: &mut [f64]) {
+    sums.fill(0.0);
+    for (row, factor) in plan.iter_rows().zip(factors) {
+        sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += factor * value);
+    }
 }
 
 /// Column sums for `rows` unlabelled rows of `ways` classes of equal size.
@@ -84,17 +98,12 @@ fn exponential(mut logits: Matrix<f64>) -> Matrix<f64> {
 fn scale_rows(plan: &mut Matrix<f64>) {
     let ways = plan.columns();
     for row in plan.as_mut_slice().chunks_exact_mut(ways) {
-        let sum = row.iter().sum();
-        scale_row(row, sum);
-    }
-}
-
-fn scale_row(row: &mut [f64], sum: f64) {
-    if sum > 0.0 {
-        row.iter_mut().for_each(|value| *value /= sum);
-    } else {
-        let share = 1.0 / row.len() as f64;
-        row.fill(share);
+        let sum: f64 = row.iter().sum();
+        if sum > 0.0 {
+            row.iter_mut().for_each(|value| *value /= sum);
+        } else {
+            row.fill(1.0 / ways as f64);
+        }
     }
 }
 
