@@ -55,17 +55,29 @@ impl<T: Scalar> LinearClassifier<T> {
 
 /// The mean of each class's rows. Every class must have one.
 pub fn prototypes<T: Scalar>(rows: &Matrix<T>, labels: &[usize], ways: usize) -> Matrix<T> {
-    let mut sums = vec![0.0f64; ways * rows.columns()];
-    let mut counts = vec![0usize; ways];
-    for (row, &label) in rows.iter_rows().zip(labels) {
-        counts[label] += 1;
-        let sum = &mut sums[label * rows.columns()..(label + 1) * rows.columns()];
-        for (sum, value) in sum.iter_mut().zip(row) {
-            *sum += value.to_f64();
+    weighted_prototypes(rows, labels.iter().map(|&label| (label, 1.0)), ways)
+}
+
+/// The weighted mean of each class's rows, each row given as its class and weight.
+pub(crate) fn weighted_prototypes<T: Scalar>(
+    rows: &Matrix<T>,
+    labels: impl Iterator<Item = (usize, f64)>,
+    ways: usize,
+) -> Matrix<T> {
+    let columns = rows.columns();
+    let mut sums = vec![0.0f64; ways * columns];
+    let mut totals = vec![0.0f64; ways];
+    for (row, (label, weight)) in rows.iter_rows().zip(labels) {
+        totals[label] += weight;
+        for (sum, value) in sums[label * columns..(label + 1) * columns].iter_mut().zip(row) {
+            *sum += weight * value.to_f64();
         }
     }
-    let mean = |(at, sum): (usize, f64)| T::from_f64(sum / counts[at / rows.columns()].max(1) as f64);
-    Matrix::from_vec(ways, rows.columns(), sums.into_iter().enumerate().map(mean).collect())
+    for (class, &total) in totals.iter().enumerate() {
+        let scale = if total > 0.0 { 1.0 / total } else { 0.0 };
+        sums[class * columns..(class + 1) * columns].iter_mut().for_each(|sum| *sum *= scale);
+    }
+    Matrix::from_vec(ways, columns, sums.into_iter().map(T::from_f64).collect())
 }
 
 /// Softmax of each row, in place.

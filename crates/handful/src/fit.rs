@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{LinearClassifier, prototypes};
+use crate::classifier::{LinearClassifier, weighted_prototypes};
 use crate::error::{ParamError, TaskError};
 use crate::kernel::{Bandwidth, KernelFeatures, centred_gaussian};
 use crate::matrix::Matrix;
@@ -35,6 +35,8 @@ pub struct FitParams {
     pub head: Head,
     /// T of the start `W = 2 mu / T`, `b = -|mu|^2 / T`.
     pub temperature: f64,
+    /// T when classes have five or more labelled rows on average.
+    pub temperature_five_shot: f64,
     /// The loss.
     #[serde(flatten)]
     pub objective: Objective,
@@ -48,7 +50,7 @@ pub struct FitParams {
     pub learning_rate: f64,
     /// Stop when the loss has changed by less than this fraction over ten steps; 0 never stops early.
     pub tolerance: f64,
-    /// Weight of a pseudo-labelled row in the cross-entropy, relative to a given label's 1.
+    /// Weight of a pseudo-labelled row in the start and in the cross-entropy, relative to a given label's 1.
     pub pseudo_label_weight: f64,
     /// The most memory the feature kernel may take, in megabytes.
     pub memory_limit_mb: u64,
@@ -59,6 +61,8 @@ impl FitParams {
     pub fn check(&self) -> Result<(), ParamError> {
         self.objective.check()?;
         check_range("temperature", self.temperature, self.temperature > 0.0, "a number above 0")?;
+        let temperature = self.temperature_five_shot;
+        check_range("temperature_five_shot", temperature, temperature > 0.0, "a number above 0")?;
         check_range("learning_rate", self.learning_rate, self.learning_rate > 0.0, "a number above 0")?;
         check_range("tolerance", self.tolerance, self.tolerance >= 0.0, "a number from 0 up")?;
         let weight = self.pseudo_label_weight;
@@ -67,6 +71,17 @@ impl FitParams {
             Bandwidth::Fixed(value) | Bandwidth::Median(value) => value,
         };
         check_range("feature_bandwidth", bandwidth, bandwidth > 0.0, "a number above 0")
+    }
+}
+
+/// Labelled rows per class from which [`FitParams::temperature_five_shot`] is used.
+const FIVE_SHOT: f64 = 5.0;
+
+impl FitParams {
+    /// The parameters with the temperature that suits a task's labelled rows per class.
+    pub fn for_shots(&self, mean_shots: f64) -> Self {
+        let temperature = if mean_shots >= FIVE_SHOT { self.temperature_five_shot } else { self.temperature };
+        Self { temperature, temperature_five_shot: temperature, ..*self }
     }
 }
 
@@ -125,6 +140,8 @@ pub struct Fitter<'a, T: Scalar> {
     ways: usize,
     anchors: &'a Matrix<T>,
     anchor_labels: &'a [usize],
+    /// The first anchors, whose labels were given; the others are pseudo-labelled.
+    given: usize,
     pool: &'a Matrix<T>,
     weights: TermWeights,
     labelled: Segment<T>,
@@ -164,6 +181,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             ways,
             anchors,
             anchor_labels,
+            given: anchor_labels.len(),
             pool,
             weights,
             labelled: Segment::new(anchors, ways),
@@ -178,13 +196,18 @@ impl<'a, T: Scalar> Fitter<'a, T> {
 
     /// Fits from the prototypes of the anchors and the pseudo-labelled rows. Give a trace to have it filled.
     pub fn fit(&mut self, pseudo: &[PseudoLabel], mut trace: Option<&mut FitTrace>) -> LinearClassifier<T> {
-        let (known, labels) = self.labelled_set(pseudo);
-        self.start(&prototypes(&known, &labels, self.ways));
-
         let pseudo_weight = self.params.pseudo_label_weight;
-        let total = self.anchor_labels.len() as f64 + pseudo_weight * pseudo.len() as f64;
+        let weight = |row: usize| if row < self.given { 1.0 } else { pseudo_weight };
+        let (known, labels) = self.labelled_set(pseudo);
+        let weighted = labels.iter().enumerate().map(|(row, &label)| (label, weight(row)));
+        let start = weighted_prototypes(&known, weighted, self.ways);
+        let total: f64 = (0..labels.len()).map(weight).sum();
         let share = self.weights.cross_entropy / total;
-        let given = |(row, &class): (usize, &usize)| Labelled { row, class, weight: T::from_f64(share) };
+        let given = |(row, &class): (usize, &usize)| Labelled {
+            row,
+            class,
+            weight: T::from_f64(share * weight(row)),
+        };
         let given: Vec<_> = self.anchor_labels.iter().enumerate().map(given).collect();
         let joined_weight = T::from_f64(share * pseudo_weight);
         let joined = |(at, label): (usize, &PseudoLabel)| Labelled {
@@ -198,6 +221,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             let rows: Vec<usize> = pseudo.iter().map(|label| label.row).collect();
             self.unlabelled = Segment::new(&self.pool.gather(&rows), self.ways);
         }
+        self.start(&start);
 
         let mut last_loss = f64::INFINITY;
         for step in 0..self.params.steps {
@@ -218,6 +242,12 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             self.update(step);
         }
         self.classifier()
+    }
+
+    /// Declares all anchors from the given number on pseudo-labelled: they weigh what pseudo-labelled rows weigh.
+    pub fn with_given_labels(mut self, given: usize) -> Self {
+        self.given = given;
+        self
     }
 
     /// Number of classes.

@@ -87,9 +87,7 @@ impl Golden {
             _ => ObjectiveKind::Hybrid,
         };
         // Preset and case agree on everything else; asserted so that neither can drift.
-        let temperature =
-            if self.number("shots") >= 5.0 { params.temperature_five_shot } else { params.fit.temperature };
-        assert_eq!(temperature, self.number("temperature"));
+        assert_eq!(params.fit.for_shots(self.number("shots")).temperature, self.number("temperature"));
         assert_eq!(params.fit.learning_rate, self.number("learning_rate"));
         assert_eq!(params.fit.objective.dependence_weight, self.number("dm_weight_unnormalised"));
         assert_eq!(params.fit.objective.marginal_weight, self.number("mi_weight"));
@@ -132,7 +130,7 @@ fn dependence_at_the_start() {
         let task = golden.task();
         let pool = golden.matrix("pool");
         let mut fit = golden.params().fit;
-        fit.temperature = golden.number("temperature");
+        fit = fit.for_shots(golden.number("shots"));
         fit.objective.kind = ObjectiveKind::Dependence;
         fit.steps = 1;
         let mut trace = FitTrace::default();
@@ -154,7 +152,7 @@ fn first_fit_and_its_pseudo_labels() {
         let pool = golden.matrix("pool");
         let params = golden.params();
         let mut fit = params.fit;
-        fit.temperature = golden.number("temperature");
+        fit = fit.for_shots(golden.number("shots"));
         if pool.rows() > params.selection_rows_limit {
             fit.objective.kind = ObjectiveKind::MutualInformation;
         }

@@ -51,7 +51,9 @@ impl EntrantArgs {
             let mut own = Vec::new();
             for ((key, value), used) in changes.iter().zip(&mut used) {
                 let (scope, key) = key.split_once('.').map_or((None, key.as_str()), |(m, k)| (Some(m), k));
-                let meant = scope.is_none_or(|scope| scope == name || scope == text);
+                // `dm-ida.key` means every preset of dm-ida, unless plain dm-ida itself takes part.
+                let exact = scope.is_some_and(|scope| self.method.iter().any(|listed| listed == scope));
+                let meant = scope.is_none_or(|scope| scope == text || (!exact && scope == name));
                 let known = plain.params().get(key).is_some();
                 // A key of one method alone is an error there; a shared key concerns those that have it.
                 if meant && (known || scope.is_some() || self.method.len() == 1) {

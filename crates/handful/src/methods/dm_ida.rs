@@ -36,8 +36,6 @@ pub struct DmIdaParams {
     pub transform: Transform,
     /// In which basis the classifier is fitted.
     pub basis: Basis,
-    /// T of the start when classes have five or more labelled rows on average; `temperature` below that.
-    pub temperature_five_shot: f64,
     /// Every fit.
     #[serde(flatten)]
     pub fit: FitParams,
@@ -84,8 +82,6 @@ impl DmIda {
     pub fn new(params: DmIdaParams) -> Result<Self, ParamError> {
         params.fit.check()?;
         params.fisher.check()?;
-        let temperature = params.temperature_five_shot;
-        check_range("temperature_five_shot", temperature, temperature > 0.0, "a number above 0")?;
         let share = params.self_training.per_class_share;
         check_range("per_class_share", share, (0.0..=1.0).contains(&share), "a number from 0 to 1")?;
         if params.self_training.per_class == 0 && share == 0.0 {
@@ -102,10 +98,7 @@ impl DmIda {
     pub fn solve_in<T: Scalar>(&self, task: &Task<T>, wanted: TraceWanted) -> Result<Solution<T>, TaskError> {
         let params = &self.params;
         let task = params.basis.apply(&params.transform.apply(task)?);
-        let mut fit = params.fit;
-        if task.mean_shots() >= 5.0 {
-            fit.temperature = params.temperature_five_shot;
-        }
+        let fit = params.fit.for_shots(task.mean_shots());
         let mut selection_fit = fit;
         if params.selection_rows_limit > 0 && task.pool().rows() > params.selection_rows_limit {
             selection_fit.objective.kind = ObjectiveKind::MutualInformation;
@@ -128,6 +121,7 @@ impl DmIda {
                 let (labelled, labels) = fitter.labelled_set(&trained.joined);
                 let rows = unlabelled_rows(&task, params.last_fit);
                 Fitter::new(&fit, task.ways(), &labelled, &labels, rows.as_ref())?
+                    .with_given_labels(support.rows())
                     .fit(&[], fit_trace.as_mut())
             }
         };

@@ -40,8 +40,9 @@ impl SingleFitParams {
     ) -> Result<Solution<T>, TaskError> {
         let task = self.basis.apply(&self.transform.apply(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
+        let fit = self.fit.for_shots(task.mean_shots());
         let mut fitter =
-            Fitter::new(&self.fit, task.ways(), task.support(), task.support_labels(), rows.as_ref())?;
+            Fitter::new(&fit, task.ways(), task.support(), task.support_labels(), rows.as_ref())?;
         let mut trace = (with_trace == TraceWanted::Yes).then(FitTrace::default);
         let classifier = fitter.fit(&[], trace.as_mut());
         let mut solution = Solution::from_probabilities(
