@@ -14,9 +14,13 @@ PyTorch inside a task, handful over tasks.
 import argparse
 import json
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
+
+# This file has the name of the package it measures: its own folder must not be where Python looks for that.
+sys.path = [folder for folder in sys.path if Path(folder or ".").resolve() != Path(__file__).resolve().parent]
 
 import numpy as np
 import torch
@@ -34,17 +38,17 @@ PAIRS = [
      "entropy-min", ["steps=10", "learning_rate=1e-4", "head=prototype"],
      "logits are distances there, squared distances here"),
     ("BD-CSPN", heads.BDCSPN, {}, "bd-cspn:easyfsl", [], ""),
-    ("LaplacianShot", heads.LaplacianShot, {"inference_steps": 10, "knn": 3, "lambda_regularization": 0.7},
-     "laplacianshot:easyfsl", ["max_updates=10"], ""),
+    ("LaplacianShot", heads.LaplacianShot, {"inference_steps": 20, "knn": 3, "lambda_regularization": 0.7},
+     "laplacianshot:easyfsl", [], ""),
     ("TIM", heads.TIM,
      {"fine_tuning_steps": 50, "fine_tuning_lr": 1e-3, "cross_entropy_weight": 1.0, "marginal_entropy_weight": 1.0,
       "conditional_entropy_weight": 0.1, "temperature": 10.0},
      "tim-gd", ["steps=50", "learning_rate=1e-3", "cross_entropy_weight=1", "conditional_weight=0.1",
-                "temperature=0.2", "basis=span"],
+                "temperature=0.2"],
      "logits are cosines times 10 there, distances to free prototypes here"),
     ("PT-MAP", heads.PTMAP, {"fine_tuning_steps": 10, "fine_tuning_lr": 0.2, "lambda_regularization": 10.0,
                              "power_factor": 0.5},
-     "pt-map:easyfsl", [], "Sinkhorn in single precision there"),
+     "pt-map:easyfsl", [], "exp(-10 |z - mu|^2) underflows in single precision there"),
 ]
 
 
@@ -117,7 +121,7 @@ def main():
     parser.add_argument("--shots", type=int, default=1)
     parser.add_argument("--queries", type=int, default=15)
     parser.add_argument("--seed", type=int, default=2026)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--binary", default="target/release/handful")
     parser.add_argument("--only", nargs="*", help="heads to run, as the table names them")
     parser.add_argument("--markdown", help="also write the table to this file")
@@ -143,7 +147,7 @@ def main():
                                        arguments.threads)
             difference = 100.0 * (ours - theirs)
             interval = 1.96 * difference.std(ddof=1) / np.sqrt(len(difference))
-            equal = np.mean(np.abs(difference) < 1e-6)
+            equal = np.mean(np.abs(difference) < 1e-3)
             ours_named = method + "".join(f" {change}" for change in changes)
             line = (f"| {name} | `{ours_named}` | {100 * theirs.mean():.2f} | {100 * ours.mean():.2f} | "
                     f"{difference.mean():+.2f} ± {interval:.2f} | {100 * equal:.0f}% | {their_ms:.2f} | "

@@ -261,7 +261,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
     }
 
     /// The rows with given labels, and their classes.
-    pub(crate) fn given(&self) -> (&'a Matrix<T>, &'a [usize]) {
+    pub(crate) fn anchors(&self) -> (&'a Matrix<T>, &'a [usize]) {
         (self.anchors, self.anchor_labels)
     }
 

@@ -198,9 +198,9 @@ mod tests {
         let kernel =
             centred_gaussian(&rows(), Bandwidth::Fixed(0.8), KernelFeatures::AsGiven, 1).expect("small");
         let plain = plain_centred(&rows(), 0.8);
-        for i in 0..4 {
-            for j in 0..4 {
-                assert!((kernel.row(i)[j] - plain[i][j]).abs() < 1e-12);
+        for (i, plain) in plain.iter().enumerate() {
+            for (got, wanted) in kernel.row(i).iter().zip(plain) {
+                assert!((got - wanted).abs() < 1e-12);
             }
             assert!(kernel.row(i)[4..].iter().all(|&value| value == 0.0));
         }

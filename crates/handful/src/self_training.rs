@@ -96,7 +96,7 @@ pub(crate) fn self_train<T: Scalar>(
         return SelfTrained { joined, credibility, classifier: None };
     }
     let whitened = WhitenedPool::new(pool, fisher);
-    let (anchors, given) = fitter.given();
+    let (anchors, given) = fitter.anchors();
     let incidental = (params.selector == SelectorKind::Ici)
         .then(|| IncidentalPath::new(anchors, pool, INCIDENTAL_DIMENSIONS));
 

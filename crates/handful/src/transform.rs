@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::TaskError;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
+use crate::sums::squared_length;
 use crate::task::{Task, Unlabeled};
 
 /// One step of a [`Transform`].
@@ -110,26 +111,12 @@ impl Transform {
 fn normalise<T: Scalar>(rows: &mut Matrix<T>) {
     for row in 0..rows.rows() {
         let row = rows.row_mut(row);
-        let norm = squared_norm(row).sqrt();
+        let norm = squared_length(row).to_f64().sqrt();
         if norm > 0.0 {
             let scale = T::from_f64(1.0 / norm);
             row.iter_mut().for_each(|value| *value *= scale);
         }
     }
-}
-
-/// Sum of squares in double precision, in eight interleaved partial sums that vector registers can hold.
-fn squared_norm<T: Scalar>(row: &[T]) -> f64 {
-    let mut lanes = [0.0f64; 8];
-    let chunks = row.chunks_exact(8);
-    let rest: f64 = chunks.remainder().iter().map(|value| value.to_f64().powi(2)).sum();
-    for chunk in chunks {
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            let value = value.to_f64();
-            *lane += value * value;
-        }
-    }
-    lanes.iter().sum::<f64>() + rest
 }
 
 fn square_root<T: Scalar>(part: &'static str, rows: &mut Matrix<T>) -> Result<(), TaskError> {

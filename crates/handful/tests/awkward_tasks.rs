@@ -231,8 +231,8 @@ fn the_order_of_the_query_and_the_names_of_classes_do_not_matter() {
         let other = method.solve(&renamed).expect("solved before").query;
         let mut back = Matrix::zeros(50, 5);
         for row in 0..50 {
-            for class in 0..5 {
-                back.row_mut(row)[class] = other.row(row)[names[class]];
+            for (class, &name) in names.iter().enumerate() {
+                back.row_mut(row)[class] = other.row(row)[name];
             }
         }
         assert_close(&format!("{name}, renamed"), &back, &solution.query);

@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn one_shot_is_refused_in_one_sentence() {
         let method = build("dsn", None, &[]).expect("valid");
-        let error = method.solve(&task(vec![0, 1, 1, 1])).err().expect("one row of class 0");
+        let error = method.solve(&task(vec![0, 1, 1, 1])).expect_err("one row of class 0");
         assert!(error.to_string().contains("at least 2 labelled rows"), "{error}");
     }
 }

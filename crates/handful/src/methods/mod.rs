@@ -91,13 +91,16 @@ pub trait MethodParams: Serialize + DeserializeOwned {
 /// A changed parameter: key and value as typed.
 pub type Change = (String, String);
 
+/// Makes a method from a preset and changes to it.
+type Build = fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>;
+
 /// A method that can be built by name.
 pub struct MethodEntry {
     /// Its name.
     pub name: &'static str,
     /// Its presets, the default first.
     pub presets: &'static [&'static str],
-    build: fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>,
+    build: Build,
 }
 
 /// One line per method.

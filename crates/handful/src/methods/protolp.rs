@@ -153,9 +153,9 @@ mod tests {
         let determinant = a * d - b * c;
         let anchors = [[d / determinant, -2.0 * b / determinant], [-c / determinant, 2.0 * a / determinant]];
         for row in 0..2 {
-            for class in 0..2 {
+            for (class, got) in propagated.row(row).iter().enumerate() {
                 let wanted = plan.row(row)[0] * anchors[0][class] + plan.row(row)[1] * anchors[1][class];
-                assert!((propagated.row(row)[class] - wanted).abs() < 1e-12);
+                assert!((got - wanted).abs() < 1e-12);
             }
         }
     }

@@ -67,9 +67,9 @@ impl ConfidenceParams {
         DmIdaParams {
             transform: self.transform.clone(),
             basis: Basis::Span,
-            temperature_five_shot: self.temperature,
             fit: FitParams {
                 temperature: self.temperature,
+                temperature_five_shot: self.temperature,
                 objective: Objective { kind: ObjectiveKind::CrossEntropy, ..general.fit.objective },
                 steps: self.steps,
                 learning_rate: self.learning_rate,

@@ -374,7 +374,7 @@ impl<T: Scalar> Kernels<T> {
         second: &mut [T],
     ) {
         let length = parameters.len();
-        assert!(length % LANE_PADDING == 0 && gradient.len() == length);
+        assert!(length.is_multiple_of(LANE_PADDING) && gradient.len() == length);
         assert!(first.len() == length && second.len() == length);
         // SAFETY: the lengths were just checked.
         unsafe {
@@ -391,7 +391,7 @@ impl<T: Scalar> Kernels<T> {
 
     /// Exponential of every element, in place; the length must be a multiple of [`LANE_PADDING`].
     pub fn exp(&self, values: &mut [T]) {
-        assert!(values.len() % LANE_PADDING == 0);
+        assert!(values.len().is_multiple_of(LANE_PADDING));
         // SAFETY: the length was just checked.
         unsafe { (self.exp)(values.len(), values.as_mut_ptr()) };
     }

@@ -4,32 +4,33 @@
 //! Features stay in single precision and go through the machine's vector instructions; the small results (rows x
 //! classes) come back in double precision, where the methods do the rest.
 
+use std::cell::OnceCell;
+
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
 use crate::simd::{PaddedRows, padded};
-use crate::sums::dot_by_lanes;
+use crate::sums::squared_length;
 
 /// See the module.
 pub(crate) struct FeatureRows {
     rows: PaddedRows<f32>,
-    squared_norms: Vec<f64>,
+    /// Made when first asked for: many methods never do.
+    squared_norms: OnceCell<Vec<f64>>,
 }
 
 impl FeatureRows {
     pub fn new(rows: &Matrix<f32>) -> Self {
-        let squared_norms = rows.iter_rows().map(|row| f64::from(dot_by_lanes(row, row))).collect();
-        Self { rows: PaddedRows::from_matrix(rows), squared_norms }
+        Self { rows: PaddedRows::from_matrix(rows), squared_norms: OnceCell::new() }
     }
 
     /// The rows of one matrix followed by those of another, without a stacked copy in between.
     pub fn stacked(first: &Matrix<f32>, second: &Matrix<f32>) -> Self {
-        let mut rows = PaddedRows::zeros(first.rows() + second.rows(), first.columns());
-        let mut squared_norms = Vec::with_capacity(rows.rows());
-        for (at, row) in first.iter_rows().chain(second.iter_rows()).enumerate() {
-            rows.row_mut(at)[..row.len()].copy_from_slice(row);
-            squared_norms.push(f64::from(dot_by_lanes(row, row)));
-        }
-        Self { rows, squared_norms }
+        let rows = PaddedRows::from_rows(
+            first.columns(),
+            first.rows() + second.rows(),
+            first.iter_rows().chain(second.iter_rows()),
+        );
+        Self { rows, squared_norms: OnceCell::new() }
     }
 
     pub fn count(&self) -> usize {
@@ -67,14 +68,16 @@ impl FeatureRows {
 
     /// |z|^2 of each row.
     pub fn squared_norms(&self) -> &[f64] {
-        &self.squared_norms
+        self.squared_norms.get_or_init(|| {
+            (0..self.count()).map(|row| f64::from(squared_length(self.rows.row(row)))).collect()
+        })
     }
 
     /// |z - w|^2 for each row and vector.
     pub fn squared_distances(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
-        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(dot_by_lanes(row, row))).collect();
+        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(squared_length(row))).collect();
         let mut out = self.products(vectors);
-        for (row, &own) in self.squared_norms.iter().enumerate() {
+        for (row, &own) in self.squared_norms().iter().enumerate() {
             for (value, norm) in out.row_mut(row).iter_mut().zip(&norms) {
                 // Rounding can leave a tiny negative number where a row is the vector itself.
                 *value = (own + norm - 2.0 * *value).max(0.0);
@@ -85,9 +88,9 @@ impl FeatureRows {
 
     /// Cosine of each row with each vector; zero where either has no length.
     pub fn cosines(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
-        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(dot_by_lanes(row, row))).collect();
+        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(squared_length(row))).collect();
         let mut out = self.products(vectors);
-        for (row, &own) in self.squared_norms.iter().enumerate() {
+        for (row, &own) in self.squared_norms().iter().enumerate() {
             for (value, norm) in out.row_mut(row).iter_mut().zip(&norms) {
                 let lengths = (own * norm).sqrt();
                 *value = if lengths > 0.0 { *value / lengths } else { 0.0 };
@@ -138,7 +141,7 @@ pub(crate) fn column_sums(values: &Matrix<f64>) -> Vec<f64> {
 pub(crate) fn unit_rows(rows: &mut Matrix<f32>) {
     for row in 0..rows.rows() {
         let row = rows.row_mut(row);
-        let norm = dot_by_lanes(row, row).sqrt();
+        let norm = squared_length(row).sqrt();
         if norm > 0.0 {
             row.iter_mut().for_each(|value| *value /= norm);
         }

@@ -91,7 +91,7 @@ mod tests {
         // A square wave, a saw tooth and a fast alternation, mixed.
         let signal = |kind: usize, at: usize| match kind {
             0 => {
-                if (at / 50) % 2 == 0 {
+                if (at / 50).is_multiple_of(2) {
                     1.0
                 } else {
                     -1.0
@@ -99,7 +99,7 @@ mod tests {
             }
             1 => (at % 70) as f32 / 35.0 - 1.0,
             _ => {
-                if at % 3 == 0 {
+                if at.is_multiple_of(3) {
                     2.0
                 } else {
                     -1.0

@@ -30,7 +30,7 @@ struct Pair {
 
 /// Minimises `function`, which returns its value at a point and writes its gradient. Starts at `point`, ends there.
 pub(crate) fn minimise(
-    point: &mut Vec<f64>,
+    point: &mut [f64],
     stop: LbfgsStop,
     mut function: impl FnMut(&[f64], &mut [f64]) -> f64,
 ) {

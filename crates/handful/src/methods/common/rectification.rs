@@ -145,11 +145,11 @@ impl ShiftedRows {
         let ways = vectors.rows();
         let mut products = Matrix::zeros(all.rows(), ways);
         let mut norms = self.rows.squared_norms().to_vec();
-        for row in 0..all.rows() {
+        for (row, norm) in norms.iter_mut().enumerate() {
             products.row_mut(row).copy_from_slice(&all.row(row)[..ways]);
             if row >= self.labelled {
                 products.row_mut(row).iter_mut().zip(along.row(ways)).for_each(|(to, by)| *to += by);
-                norms[row] += 2.0 * all.row(row)[ways] + along.row(ways)[ways];
+                *norm += 2.0 * all.row(row)[ways] + along.row(ways)[ways];
             }
         }
         (products, norms, (0..ways).map(|class| along.row(class)[class]).collect())

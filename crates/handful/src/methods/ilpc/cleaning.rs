@@ -127,9 +127,9 @@ mod tests {
         for (got, wanted) in losses.iter().zip(&wanted) {
             assert!((got - wanted).abs() < 1e-4, "{got} {wanted}");
         }
-        for class in 0..3 {
-            for at in 0..10 {
-                assert!((f64::from(layer.weights.row(class)[at]) - weights[class][at]).abs() < 1e-4);
+        for (class, wanted) in weights.iter().enumerate() {
+            for (got, wanted) in layer.weights.row(class).iter().zip(wanted) {
+                assert!((f64::from(*got) - wanted).abs() < 1e-4);
             }
         }
         // The wrong label is the costliest.
