@@ -196,6 +196,30 @@ impl<'a, T: Scalar> Fitter<'a, T> {
 
     /// Fits from the prototypes of the anchors and the pseudo-labelled rows. Give a trace to have it filled.
     pub fn fit(&mut self, pseudo: &[PseudoLabel], mut trace: Option<&mut FitTrace>) -> LinearClassifier<T> {
+        let (given, joined) = self.prepare(pseudo);
+        let mut last_loss = f64::INFINITY;
+        for step in 0..self.params.steps {
+            let look = self.params.tolerance > 0.0 && step % CHECK_EVERY == 0;
+            let parts = self.gradient(&given, &joined, trace.is_some() || look);
+            if let (Some(trace), Some(parts)) = (trace.as_deref_mut(), parts) {
+                trace.steps.push(parts);
+                if self.weights.uses_unlabelled() {
+                    trace.labels.push(self.unlabelled.labels());
+                }
+            }
+            if let (true, Some(parts)) = (look, parts) {
+                if (last_loss - parts.loss).abs() <= self.params.tolerance * parts.loss.abs() {
+                    break;
+                }
+                last_loss = parts.loss;
+            }
+            self.update(step);
+        }
+        self.classifier()
+    }
+
+    /// Puts the classifier at its start, and says which rows of the two segments are labelled, and how heavily.
+    fn prepare(&mut self, pseudo: &[PseudoLabel]) -> (Vec<Labelled<T>>, Vec<Labelled<T>>) {
         let pseudo_weight = self.params.pseudo_label_weight;
         let weight = |row: usize| if row < self.given { 1.0 } else { pseudo_weight };
         let (known, labels) = self.labelled_set(pseudo);
@@ -222,26 +246,19 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             self.unlabelled = Segment::new(&self.pool.gather(&rows), self.ways);
         }
         self.start(&start);
+        (given, joined)
+    }
 
-        let mut last_loss = f64::INFINITY;
-        for step in 0..self.params.steps {
-            let look = self.params.tolerance > 0.0 && step % CHECK_EVERY == 0;
-            let parts = self.gradient(&given, &joined, trace.is_some() || look);
-            if let (Some(trace), Some(parts)) = (trace.as_deref_mut(), parts) {
-                trace.steps.push(parts);
-                if self.weights.uses_unlabelled() {
-                    trace.labels.push(self.unlabelled.labels());
-                }
-            }
-            if let (true, Some(parts)) = (look, parts) {
-                if (last_loss - parts.loss).abs() <= self.params.tolerance * parts.loss.abs() {
-                    break;
-                }
-                last_loss = parts.loss;
-            }
-            self.update(step);
-        }
-        self.classifier()
+    /// The start of a fit and the gradient of the loss there, with respect to the head's parameters: weights and bias
+    /// of a linear head, prototypes (as weights) of the other. For checking the gradient.
+    pub fn gradient_at_start(
+        &mut self,
+        pseudo: &[PseudoLabel],
+    ) -> (LinearClassifier<T>, LinearClassifier<T>) {
+        let (given, joined) = self.prepare(pseudo);
+        self.gradient(&given, &joined, false);
+        let gradient = unpadded(&self.weight.gradient, self.bias.gradient.as_slice());
+        (self.classifier(), gradient)
     }
 
     /// Declares all anchors from the given number on pseudo-labelled: they weigh what pseudo-labelled rows weigh.
@@ -389,11 +406,16 @@ impl<'a, T: Scalar> Fitter<'a, T> {
 
     fn classifier(&self) -> LinearClassifier<T> {
         let (weights, bias) = self.linear();
-        let mut out = Matrix::zeros(self.ways, weights.columns());
-        for class in 0..self.ways {
-            let columns = weights.columns();
-            out.row_mut(class).copy_from_slice(&weights.row(class)[..columns]);
-        }
-        LinearClassifier { weights: out, bias: bias[..self.ways].to_vec() }
+        unpadded(weights, bias)
     }
+}
+
+/// Weights and bias without the padding of the kernels.
+fn unpadded<T: Scalar>(weights: &PaddedRows<T>, bias: &[T]) -> LinearClassifier<T> {
+    let (ways, columns) = (weights.rows(), weights.columns());
+    let mut out = Matrix::zeros(ways, columns);
+    for class in 0..ways {
+        out.row_mut(class).copy_from_slice(&weights.row(class)[..columns]);
+    }
+    LinearClassifier { weights: out, bias: bias[..ways].to_vec() }
 }
