@@ -4,6 +4,7 @@
 //! sequences: SimpleShot's UN is `none`, its L2N `l2`, its CL2N `centre+l2` with the base-class mean, PT-MAP's
 //! preprocessing `power+l2+centre-parts+l2`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -62,6 +63,11 @@ impl Transform {
     /// The steps in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
+    }
+
+    /// The same without a copy where there is nothing to do.
+    pub(crate) fn applied<'a, T: Scalar>(&self, task: &'a Task<T>) -> Result<Cow<'a, Task<T>>, TaskError> {
+        if self.steps.is_empty() { Ok(Cow::Borrowed(task)) } else { self.apply(task).map(Cow::Owned) }
     }
 
     /// Applies the steps to every part of a task.

@@ -96,7 +96,7 @@ impl BdCspnParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let rows = unlabelled_rows(&task, self.unlabelled);
         let shifted = ShiftedRows::new(task.support(), rows.as_ref(), &means);

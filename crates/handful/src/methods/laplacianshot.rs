@@ -91,7 +91,7 @@ impl LaplacianshotParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let rows = unlabelled_rows(&task, self.unlabelled);
         check_size(Self::NAME, rows.as_ref().rows())?;
         let start = prototypes(task.support(), task.support_labels(), task.ways());

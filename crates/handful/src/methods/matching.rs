@@ -43,7 +43,7 @@ impl MatchingParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let label = |rows: &Matrix<f32>| {
             let mut attention = FeatureRows::new(rows).cosines(task.support());
             attention.as_mut_slice().iter_mut().for_each(|cosine| *cosine *= self.scale);

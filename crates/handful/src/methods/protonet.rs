@@ -55,7 +55,7 @@ impl Method for ProtonetParams {
     }
 
     fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let classifier = LinearClassifier::from_prototypes(&means, self.temperature as f32);
         let query = classifier.probabilities(task.query());

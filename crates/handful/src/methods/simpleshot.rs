@@ -73,7 +73,7 @@ impl SimpleshotParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         Ok(inductive_answer(&task, |rows| {
             let mut scores = self.metric.scores(&FeatureRows::new(rows), &means);
