@@ -47,8 +47,19 @@ impl<T: Scalar> PaddedRows<T> {
 
     /// A padded copy of `count` rows of `columns` values each; every value is written once.
     pub(crate) fn from_rows<'a>(columns: usize, count: usize, rows: impl Iterator<Item = &'a [T]>) -> Self {
+        Self::from_rows_in(Vec::new(), columns, count, rows)
+    }
+
+    /// The same in storage that has served before.
+    pub(crate) fn from_rows_in<'a>(
+        mut storage: Vec<T>,
+        columns: usize,
+        count: usize,
+        rows: impl Iterator<Item = &'a [T]>,
+    ) -> Self {
         let stride = stride_of(columns);
-        let mut storage: Vec<T> = Vec::with_capacity(count * stride + Self::SLACK);
+        storage.clear();
+        storage.reserve(count * stride + Self::SLACK);
         let offset = Self::offset_of(&storage);
         storage.resize(offset, T::ZERO);
         for (at, row) in rows.take(count).enumerate() {
@@ -57,6 +68,11 @@ impl<T: Scalar> PaddedRows<T> {
         }
         storage.resize(count * stride + Self::SLACK, T::ZERO);
         Self { storage, offset, rows: count, columns, stride }
+    }
+
+    /// The storage, for [`PaddedRows::from_rows_in`].
+    pub(crate) fn into_storage(self) -> Vec<T> {
+        self.storage
     }
 
     /// Room to start on a cache line.

@@ -4,7 +4,7 @@
 //! Features stay in single precision and go through the machine's vector instructions; the small results (rows x
 //! classes) come back in double precision, where the methods do the rest.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
@@ -20,17 +20,18 @@ pub(crate) struct FeatureRows {
 
 impl FeatureRows {
     pub fn new(rows: &Matrix<f32>) -> Self {
-        Self { rows: PaddedRows::from_matrix(rows), squared_norms: OnceCell::new() }
+        Self::from_rows(rows.columns(), rows.rows(), rows.iter_rows())
     }
 
     /// The rows of one matrix followed by those of another, without a stacked copy in between.
     pub fn stacked(first: &Matrix<f32>, second: &Matrix<f32>) -> Self {
-        let rows = PaddedRows::from_rows(
-            first.columns(),
-            first.rows() + second.rows(),
-            first.iter_rows().chain(second.iter_rows()),
-        );
-        Self { rows, squared_norms: OnceCell::new() }
+        let rows = first.iter_rows().chain(second.iter_rows());
+        Self::from_rows(first.columns(), first.rows() + second.rows(), rows)
+    }
+
+    fn from_rows<'a>(columns: usize, count: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
+        let storage = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        Self { rows: PaddedRows::from_rows_in(storage, columns, count, rows), squared_norms: OnceCell::new() }
     }
 
     pub fn count(&self) -> usize {
@@ -125,6 +126,29 @@ impl FeatureRows {
             means.row_mut(class).iter_mut().for_each(|value| *value *= scale);
         }
         means
+    }
+}
+
+thread_local! {
+    /// Storage of rows that are no longer needed. A task's rows take half a megabyte, which the system's allocator would
+    /// fetch from and give back to the kernel for every task, and zeroing its pages takes longer than a quick method.
+    static SPARE: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How much a thread keeps: a few buffers of at most 8 MB.
+const MOST_SPARE: usize = 4;
+const LARGEST_SPARE: usize = 2 << 20;
+
+impl Drop for FeatureRows {
+    fn drop(&mut self) {
+        let storage = std::mem::replace(&mut self.rows, PaddedRows::zeros(0, 0)).into_storage();
+        // A thread that is ending has no place for it any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < MOST_SPARE && storage.capacity() <= LARGEST_SPARE {
+                spare.push(storage);
+            }
+        });
     }
 }
 
