@@ -17,6 +17,7 @@ mod lanes;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod path;
+mod peak;
 mod portable;
 mod predictions;
 mod products;
@@ -56,6 +57,8 @@ pub struct Kernels<T: Scalar> {
     dependence: unsafe fn(usize, &DependenceInput<T>, *mut T, *mut T, *mut T) -> T,
     adam: unsafe fn(AdamStep<T>, usize, *mut T, *const T, *mut T, *mut T),
     exp: unsafe fn(usize, *mut T),
+    peak: unsafe fn(usize) -> T,
+    lanes: usize,
 }
 
 /// Instantiates every kernel for one instruction set, behind the attribute that turns that set on.
@@ -78,6 +81,8 @@ macro_rules! instantiate {
                 dependence,
                 adam,
                 exp,
+                peak,
+                lanes: S::WIDTH,
             };
 
             // SAFETY of every block below: the contract of the function it forwards to, and the instruction set is
@@ -159,6 +164,11 @@ macro_rules! instantiate {
                 second: *mut T,
             ) {
                 unsafe { super::adam::adam::<S>(step, length, w, g, first, second) }
+            }
+            $(#[$feature])?
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            unsafe fn peak(rounds: usize) -> T {
+                unsafe { super::peak::multiply_adds::<S>(rounds) }
             }
             $(#[$feature])?
             #[allow(clippy::undocumented_unsafe_blocks)]
@@ -394,6 +404,17 @@ impl<T: Scalar> Kernels<T> {
         assert!(values.len().is_multiple_of(LANE_PADDING));
         // SAFETY: the length was just checked.
         unsafe { (self.exp)(values.len(), values.as_mut_ptr()) };
+    }
+}
+
+impl<T: Scalar> Kernels<T> {
+    /// Runs independent multiply-adds on registers only: what this path could do if nothing but arithmetic cost time.
+    /// Returns how many floating-point operations that were, for benchmarks to divide by.
+    pub fn peak_operations(&self, rounds: usize) -> f64 {
+        // SAFETY: touches no memory; the instruction set is present because this table was handed out.
+        let sum = unsafe { (self.peak)(rounds) };
+        std::hint::black_box(sum);
+        2.0 * (rounds * peak::CHAINS * self.lanes) as f64
     }
 }
 
