@@ -49,7 +49,7 @@ PAIRS = [
      "logits are cosines times 10 there, distances to free prototypes here"),
     ("PT-MAP", heads.PTMAP, {"fine_tuning_steps": 10, "fine_tuning_lr": 0.2, "lambda_regularization": 10.0,
                              "power_factor": 0.5},
-     "pt-map:easyfsl", ["transform=power"], "exp(-10 |z - mu|^2) underflows in single precision there"),
+     "pt-map:easyfsl", ["transform=power"], "exp(-10 d^2) underflows in single precision there"),
 ]
 
 
