@@ -244,6 +244,7 @@ mod tests {
             support: vec![vec![400], vec![200, 201]],
             unlabeled: Vec::new(),
             query: vec![vec![402], vec![203, 204]],
+            ..Episode::default()
         };
         let (task, truth) = assemble(&table, &episode, 7).expect("valid");
         assert_eq!((task.support_labels(), truth.as_slice()), (&[0, 1, 1][..], &[0, 1, 1][..]));

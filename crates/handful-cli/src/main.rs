@@ -26,6 +26,10 @@ enum Command {
     Bench(commands::bench::BenchArgs),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
+    /// Look at, convert and split feature tables and image datasets
+    Data(commands::data::DataArgs),
+    /// Draw task lists and look at them
+    Tasks(commands::tasks::TasksArgs),
 }
 
 fn main() -> ExitCode {
@@ -51,5 +55,7 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Params(args) => commands::params::run(&args),
+        Command::Data(args) => commands::data::run(&args),
+        Command::Tasks(args) => commands::tasks::run(&args),
     }
 }

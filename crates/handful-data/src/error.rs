@@ -183,11 +183,7 @@ impl DataError {
         Self::Line { path: path.to_owned(), line, reason: reason.into() }
     }
 
-    pub(crate) fn setting(
-        setting: &'static str,
-        value: impl ToString,
-        requirement: impl Into<String>,
-    ) -> Self {
-        Self::Setting { setting, value: value.to_string(), requirement: requirement.into() }
+    pub(crate) fn setting(setting: &'static str, value: String, requirement: impl Into<String>) -> Self {
+        Self::Setting { setting, value, requirement: requirement.into() }
     }
 }

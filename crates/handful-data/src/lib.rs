@@ -5,13 +5,18 @@
 //! that learns opens files.
 
 mod arrays;
+pub mod datasets;
 mod error;
 mod readers;
 pub mod synthetic;
 mod table;
 mod tasks;
+mod writers;
 
 pub use error::DataError;
-pub use readers::read_table;
-pub use table::{ClassIndex, FeatureTable};
-pub use tasks::{Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, read_task_list, write_task_list};
+pub use readers::{OpenOptions, TableFormat, open_table, parse_table, read_labels, read_table};
+pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
+pub use tasks::{
+    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,
+};
+pub use writers::write_table;

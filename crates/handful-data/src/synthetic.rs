@@ -12,8 +12,7 @@ use rand_chacha::{
 
 use crate::{
     error::DataError,
-    readers::hex_digest,
-    table::{ClassIndex, FeatureTable, TableParts},
+    table::{ClassIndex, FeatureStore, FeatureTable, TableParts, digest_of_features},
 };
 
 /// The shape and the difficulty of a made-up table.
@@ -54,17 +53,21 @@ impl SyntheticSpec {
             return Err(DataError::setting("size", size, "classes, rows and columns must all be 1 or more"));
         }
         if !(self.separation.is_finite() && self.separation >= 0.0) {
-            return Err(DataError::setting("separation", self.separation, "it must be 0 or more"));
+            return Err(DataError::setting(
+                "separation",
+                self.separation.to_string(),
+                "it must be 0 or more",
+            ));
         }
         let rows = self.classes * self.rows_per_class;
         let features = self.features(rows);
         let labels: Vec<Option<i64>> =
             (0..rows).map(|row| Some((row / self.rows_per_class) as i64)).collect();
-        let bytes: Vec<u8> = features.as_slice().iter().flat_map(|value| value.to_le_bytes()).collect();
         FeatureTable::from_parts(TableParts {
             path: "<synthetic>".into(),
-            sha256: hex_digest(&bytes),
-            features,
+            format: "made in code",
+            sha256: Some(digest_of_features(&features)),
+            features: FeatureStore::Memory(features.into()),
             ids: None,
             classes: ClassIndex::from_integers(&labels, |label| format!("class {label:02}")),
         })

@@ -73,20 +73,6 @@ pub enum TaskError {
         /// The limit in force, in megabytes.
         limit_mb: u64,
     },
-    /// A feature transform that these features do not allow.
-    #[error(
-        "{part} row {row}, column {column} is {value}; the power transform needs features that are not negative"
-    )]
-    NegativeFeature {
-        /// Which rows: `support`, `query` or `unlabeled`.
-        part: &'static str,
-        /// Row within that part.
-        row: usize,
-        /// Column.
-        column: usize,
-        /// The value found.
-        value: f64,
-    },
     /// A setting that one method has no answer to.
     #[error("{method} cannot solve this task: {reason}")]
     Unsupported {

@@ -23,7 +23,8 @@ pub enum Step {
     L2,
     /// Subtract the mean feature of the base classes, which the task must carry.
     Centre,
-    /// Square root of each (non-negative) entry.
+    /// Square root of each entry's size, with the entry's sign. PT-MAP's power transform, which the literature applies
+    /// to non-negative features only, where the two are the same.
     Power,
     /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
     /// support mean is the mean of the class means, so that unequal shots do not move it.
@@ -79,20 +80,16 @@ impl Transform {
             Unlabeled::Pool(pool) => Some(pool.clone()),
         };
         for step in &self.steps {
-            let mut parts = vec![("support", &mut support), ("query", &mut query)];
+            let mut parts = vec![&mut support, &mut query];
             if let Some(pool) = &mut pool {
-                parts.push(("unlabeled", pool));
+                parts.push(pool);
             }
             match step {
-                Step::L2 => parts.into_iter().for_each(|(_, rows)| normalise(rows)),
-                Step::Power => {
-                    for (part, rows) in parts {
-                        square_root(part, rows)?;
-                    }
-                }
+                Step::L2 => parts.into_iter().for_each(|rows| normalise(rows)),
+                Step::Power => parts.into_iter().for_each(|rows| signed_root(rows)),
                 Step::Centre => {
                     let mean = task.base_mean().ok_or(TaskError::NoBaseMean)?;
-                    parts.into_iter().for_each(|(_, rows)| subtract(rows, mean));
+                    parts.into_iter().for_each(|rows| subtract(rows, mean));
                 }
                 Step::CentreParts => {
                     let means = crate::classifier::prototypes(&support, task.support_labels(), task.ways());
@@ -125,16 +122,10 @@ fn normalise<T: Scalar>(rows: &mut Matrix<T>) {
     }
 }
 
-fn square_root<T: Scalar>(part: &'static str, rows: &mut Matrix<T>) -> Result<(), TaskError> {
-    let columns = rows.columns();
-    for (at, value) in rows.as_mut_slice().iter_mut().enumerate() {
-        if *value < T::ZERO {
-            let (row, column) = (at / columns, at % columns);
-            return Err(TaskError::NegativeFeature { part, row, column, value: value.to_f64() });
-        }
-        *value = value.sqrt();
+fn signed_root<T: Scalar>(rows: &mut Matrix<T>) {
+    for value in rows.as_mut_slice() {
+        *value = if *value < T::ZERO { -(-*value).sqrt() } else { value.sqrt() };
     }
-    Ok(())
 }
 
 fn subtract<T: Scalar>(rows: &mut Matrix<T>, mean: &[T]) {
@@ -237,9 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn power_refuses_negative_features() {
-        let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![5.0, -6.0]);
-        let error = "power".parse::<Transform>().expect("known").apply(&given).expect_err("negative");
-        assert!(matches!(error, TaskError::NegativeFeature { part: "query", row: 0, column: 1, .. }));
+    fn power_keeps_the_sign() {
+        let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![25.0, -36.0]);
+        let done = "power".parse::<Transform>().expect("known").apply(&given).expect("valid");
+        assert_eq!(done.query().as_slice(), &[5.0, -6.0]);
     }
 }

@@ -156,7 +156,6 @@ fn every_method_answers_or_says_why_not() {
                     assert_eq!(solution.credibility.len(), task.pool().rows(), "{what}");
                     assert!(solution.credibility.iter().all(|value| value.is_finite()), "{what}");
                 }
-                Err(TaskError::NegativeFeature { .. }) => assert_eq!(name, "negative features", "{what}"),
                 Err(TaskError::NoBaseMean) => {
                     let transform = method.params()["transform"].as_str().unwrap_or_default().to_owned();
                     assert!(transform.contains("centre"), "{what}");

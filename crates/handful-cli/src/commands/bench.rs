@@ -109,6 +109,7 @@ pub fn sampled(features: &FeatureTable, setting: &SettingArgs) -> Result<Tasks, 
         shots: setting.shots,
         queries: setting.queries,
         unlabeled: setting.unlabeled,
+        ..EpisodeSpec::default()
     };
     Ok(Tasks::Sampled { sampler: EpisodeSampler::new(features, spec, setting.seed)?, count: setting.tasks })
 }

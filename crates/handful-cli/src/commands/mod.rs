@@ -1,6 +1,8 @@
 //! One file per command.
 
 pub mod bench;
+pub mod data;
 pub mod demo;
 pub mod entrants;
 pub mod params;
+pub mod tasks;

@@ -138,6 +138,19 @@ impl ElementType {
     }
 }
 
+/// Appends the floats in `bytes` to `values`.
+pub(crate) fn decode(element: ElementType, bytes: &[u8], values: &mut Vec<f32>) {
+    match (element.kind, element.size, element.big_endian) {
+        (ElementKind::Float, 4, false) => {
+            values.extend(bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+        }
+        (ElementKind::Float, 2, false) => {
+            values.extend(bytes.as_chunks().0.iter().map(|&bytes| f16::from_le_bytes(bytes).to_f32()));
+        }
+        _ => values.extend(bytes.chunks_exact(element.size).map(|bytes| element.float(bytes) as f32)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,5 +6,5 @@
 mod element;
 mod raw;
 
-pub(crate) use element::ElementType;
+pub(crate) use element::{ElementKind, ElementType, decode};
 pub(crate) use raw::{Order, RawArray};

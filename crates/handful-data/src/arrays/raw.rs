@@ -2,10 +2,9 @@
 
 use std::{borrow::Cow, path::Path};
 
-use half::f16;
 use handful::matrix::Matrix;
 
-use super::element::{ElementKind, ElementType};
+use super::element::{ElementType, decode};
 use crate::error::DataError;
 
 /// How the elements of an array of two or more dimensions follow each other.
@@ -59,7 +58,43 @@ impl<'a> RawArray<'a> {
         self.shape.iter().product()
     }
 
-    /// The elements as features: a float array of two dimensions.
+    /// Bytes that the array holds in memory of its own.
+    pub(crate) fn owned_bytes(&self) -> usize {
+        if matches!(self.bytes, Cow::Owned(_)) { self.bytes.len() } else { 0 }
+    }
+
+    /// The bytes of all elements, in the order of the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The first rows of a row-major array; all of them without a number, or where there are no more.
+    pub(crate) fn first_rows(self, rows: Option<usize>) -> Self {
+        let Some((rows, total)) = rows.zip(self.shape.first().copied()).filter(|(rows, total)| rows < total)
+        else {
+            return self;
+        };
+        let mut shape = self.shape;
+        shape[0] = rows;
+        let length = self.bytes.len() / total * rows;
+        let bytes = match self.bytes {
+            Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..length]),
+            Cow::Owned(mut bytes) => {
+                bytes.truncate(length);
+                Cow::Owned(bytes)
+            }
+        };
+        Self { shape, bytes, ..self }
+    }
+
+    /// One whole number, in the order of the file.
+    pub(crate) fn integer_at(&self, place: usize) -> Option<i64> {
+        let size = self.element.size;
+        let bytes = self.bytes.get(place.checked_mul(size)?..)?.get(..size)?;
+        if self.element.is_integer() { self.element.integer(bytes) } else { None }
+    }
+
+    /// The elements as features: a float array of two dimensions. Whether they are finite is for the table to check.
     pub(crate) fn to_features(&self, path: &Path, name: &str) -> Result<Matrix<f32>, DataError> {
         let &[rows, columns] = self.shape() else {
             return Err(DataError::content(
@@ -80,37 +115,23 @@ impl<'a> RawArray<'a> {
             Order::RowMajor => self.to_f32(),
             Order::ColumnMajor => transpose(&self.to_f32(), rows, columns),
         };
-        let matrix = Matrix::from_vec(rows, columns, values);
-        match matrix.first_non_finite() {
-            // A finite 64-bit number may be infinite as a 32-bit one: the message shows what the file holds.
-            Some((row, column, _)) => {
-                let at = match self.order {
-                    Order::RowMajor => row * columns + column,
-                    Order::ColumnMajor => column * rows + row,
-                };
-                let value = self
-                    .bytes
-                    .chunks_exact(self.element.size)
-                    .nth(at)
-                    .map_or(f64::NAN, |one| self.element.float(one));
-                Err(DataError::NonFinite { path: path.to_owned(), row, column, value })
-            }
-            None => Ok(matrix),
+        Ok(Matrix::from_vec(rows, columns, values))
+    }
+
+    /// The elements of a float array of one dimension, as row number `row` of a table.
+    pub(crate) fn to_row(&self, path: &Path, row: usize) -> Result<Vec<f32>, DataError> {
+        if !self.element.is_float() {
+            let reason = format!("it holds {}, but features are floats", self.element.name());
+            return Err(DataError::row(path, row, reason));
         }
+        Ok(self.to_f32())
     }
 
     /// The float elements in the order of the file.
     pub(crate) fn to_f32(&self) -> Vec<f32> {
-        let element = self.element;
-        match (element.kind, element.size, element.big_endian) {
-            (ElementKind::Float, 4, false) => {
-                self.bytes.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect()
-            }
-            (ElementKind::Float, 2, false) => {
-                self.bytes.as_chunks().0.iter().map(|&bytes| f16::from_le_bytes(bytes).to_f32()).collect()
-            }
-            _ => self.bytes.chunks_exact(element.size).map(|bytes| element.float(bytes) as f32).collect(),
-        }
+        let mut values = Vec::with_capacity(self.bytes.len() / self.element.size);
+        decode(self.element, &self.bytes, &mut values);
+        values
     }
 
     /// The elements as whole numbers: an integer array of one dimension (or `[n, 1]`).
@@ -180,6 +201,7 @@ fn transpose(columns_first: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arrays::ElementKind;
 
     fn floats(shape: Vec<usize>, order: Order, values: &[f32]) -> RawArray<'static> {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -191,22 +213,6 @@ mod tests {
         let array = floats(vec![2, 3], Order::ColumnMajor, &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         let matrix = array.to_features(Path::new("f"), "features").unwrap();
         assert_eq!(matrix.as_slice(), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    }
-
-    #[test]
-    fn column_major_nan_is_located() {
-        let array = floats(vec![2, 2], Order::ColumnMajor, &[1.0, f32::NAN, 2.0, 3.0]);
-        let error = array.to_features(Path::new("f"), "features").unwrap_err();
-        assert!(matches!(error, DataError::NonFinite { row: 1, column: 0, .. }));
-    }
-
-    #[test]
-    fn number_beyond_f32_is_shown_as_the_file_has_it() {
-        let element = ElementType::little(ElementKind::Float, 8);
-        let array =
-            RawArray::new(element, vec![1, 1], Order::RowMajor, 1e300f64.to_le_bytes().to_vec().into());
-        let error = array.unwrap().to_features(Path::new("f"), "features").unwrap_err();
-        assert!(matches!(error, DataError::NonFinite { value: 1e300, .. }), "{error}");
     }
 
     #[test]

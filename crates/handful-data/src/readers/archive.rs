@@ -12,7 +12,7 @@ use crate::error::DataError;
 /// A member may unpack to this many times the bytes of its archive (deflate itself ends at about 1,032)...
 const LARGEST_EXPANSION: u64 = 200;
 /// ...or to this many bytes, whichever is more: small archives of very regular numbers are honest.
-const ALWAYS_ALLOWED: u64 = 16 << 20;
+const ALWAYS_ALLOWED: u64 = 4 << 20;
 
 /// The most bytes that a compressed file of `file_bytes` bytes may unpack to before it counts as a bomb.
 pub(crate) fn unpacked_limit(file_bytes: u64) -> u64 {

@@ -4,19 +4,45 @@
 //! cannot make the program allocate more than a small multiple of its size. And nothing in a file is ever run.
 
 mod archive;
+mod arrow;
+mod columns;
+mod delimited;
+mod format;
+mod hdf5;
 mod labels;
+mod layouts;
 mod npy;
+mod npy_table;
 mod npz;
+pub(crate) mod parquet;
+pub(crate) mod pickle;
+mod raw_table;
+mod safetensors;
+mod torch;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+pub(crate) use archive::{read_zip_member, unpacked_limit};
+pub(crate) use delimited::Separator;
+pub use format::TableFormat;
+pub use labels::read_labels;
+pub(crate) use labels::sibling;
+use raw_table::{Labels, RawTable};
 use sha2::{Digest, Sha256};
 
-use crate::{error::DataError, table::FeatureTable};
+use crate::{
+    error::DataError,
+    table::{ClassIndex, FeatureTable},
+};
 
-const READABLE: &str = ".npz";
+/// How a table is opened.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// A `labels.csv` (`id,label`) whose classes replace those of the file.
+    pub labels: Option<PathBuf>,
+}
 
-/// Reads a feature table; the format is told by the extension of the file.
+/// Reads a feature table and checks every feature; the format is told by the extension of the file.
 ///
 /// ```no_run
 /// let table = handful_data::read_table("features.npz".as_ref())?;
@@ -24,15 +50,64 @@ const READABLE: &str = ".npz";
 /// # Ok::<(), handful_data::DataError>(())
 /// ```
 pub fn read_table(path: &Path) -> Result<FeatureTable, DataError> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "npz" => {
+    let table = open_table(path, &OpenOptions::default())?;
+    table.check_finite()?;
+    Ok(table)
+}
+
+/// Opens a feature table without reading the features of formats that can be mapped (`.npy`, `.safetensors`), so
+/// that a table of any size opens at once. [`FeatureTable::check_finite`] does the part that was left out.
+pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, DataError> {
+    let format = TableFormat::of_path(path)?;
+    let (mut raw, sha256) = match format {
+        TableFormat::Npy => (npy_table::open(path)?, None),
+        TableFormat::Safetensors => (safetensors::open(path)?, None),
+        _ => {
             let bytes = std::fs::read(path).map_err(|error| DataError::io(path, error))?;
-            let digest = hex_digest(&bytes);
-            npz::read(path, &bytes, digest)
+            (parse_raw(format, path, &bytes)?, Some(hex_digest(&bytes)))
         }
-        _ => Err(DataError::UnknownFormat { path: path.to_owned(), expected: READABLE }),
+    };
+    if format == TableFormat::Npy {
+        npy_table::attach_siblings(path, &mut raw)?;
     }
+    if raw.class_names.is_none() && raw.labels != Labels::Absent {
+        raw.class_names = labels::sibling_class_names(path)?;
+    }
+    let table = raw.into_table(path, sha256)?;
+    match &options.labels {
+        Some(labels) => relabel(table, labels),
+        None => Ok(table),
+    }
+}
+
+/// Reads a feature table from bytes that are already in memory; `path` is only used in messages, and no other file
+/// is looked at.
+pub fn parse_table(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<FeatureTable, DataError> {
+    let table = parse_raw(format, path, bytes)?.into_table(path, Some(hex_digest(bytes)))?;
+    table.check_finite()?;
+    Ok(table)
+}
+
+fn parse_raw(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
+    match format {
+        TableFormat::Npy => npy_table::read(path, bytes),
+        TableFormat::Npz => npz::read(path, bytes),
+        TableFormat::Safetensors => safetensors::read(path, bytes),
+        TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
+        TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
+        TableFormat::Parquet => parquet::read(path, bytes),
+        TableFormat::Arrow => arrow::read(path, bytes),
+        TableFormat::Pickle => layouts::read(path, bytes),
+        TableFormat::Hdf5 => hdf5::read(path, bytes),
+    }
+}
+
+fn relabel(table: FeatureTable, labels: &Path) -> Result<FeatureTable, DataError> {
+    let mut names: Vec<Option<String>> = vec![None; table.rows()];
+    for (row, label) in read_labels(labels, &table)? {
+        names[row] = Some(label);
+    }
+    table.with_classes(ClassIndex::from_names(&names))
 }
 
 /// SHA-256 in hexadecimal.

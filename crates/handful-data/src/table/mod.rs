@@ -4,23 +4,28 @@
 //! read, so it can be shared between threads freely.
 
 mod classes;
+mod store;
+mod summary;
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 pub use classes::ClassIndex;
 use handful::matrix::Matrix;
+pub(crate) use store::{FeatureStore, MappedFeatures, map_file};
+pub use summary::{ClassSummary, TableSummary};
 
-use crate::error::DataError;
+use crate::{error::DataError, readers::hex_digest};
 
 /// Rows of features with ids and classes, as read from a file or made in code.
 #[derive(Clone, Debug)]
 pub struct FeatureTable {
     path: PathBuf,
-    sha256: String,
-    features: Arc<Matrix<f32>>,
+    format: &'static str,
+    sha256: OnceLock<String>,
+    features: FeatureStore,
     ids: Option<Arc<Vec<String>>>,
     classes: Arc<ClassIndex>,
 }
@@ -28,17 +33,19 @@ pub struct FeatureTable {
 /// What a reader hands over to become a [`FeatureTable`]; checked there once for every format.
 pub(crate) struct TableParts {
     pub path: PathBuf,
-    pub sha256: String,
-    pub features: Matrix<f32>,
+    /// What kind of file it was, for people.
+    pub format: &'static str,
+    /// `None` for a mapped file, whose digest is only computed when somebody asks.
+    pub sha256: Option<String>,
+    pub features: FeatureStore,
     pub ids: Option<Vec<String>>,
     pub classes: ClassIndex,
 }
 
 impl FeatureTable {
-    /// Checks the parts against each other: at least one row and column, finite features, equal lengths, ids that
-    /// are all different.
+    /// Checks the parts against each other: at least one row and column, equal lengths, ids that are all different.
     pub(crate) fn from_parts(parts: TableParts) -> Result<Self, DataError> {
-        let TableParts { path, sha256, features, ids, classes } = parts;
+        let TableParts { path, format, sha256, features, ids, classes } = parts;
         let (rows, columns) = (features.rows(), features.columns());
         if rows == 0 || columns == 0 {
             return Err(DataError::EmptyTable { path, rows, columns });
@@ -62,13 +69,11 @@ impl FeatureTable {
             }
             check_ids_differ(&path, ids)?;
         }
-        if let Some((row, column, value)) = features.first_non_finite() {
-            return Err(DataError::NonFinite { path, row, column, value });
-        }
         Ok(Self {
             path,
-            sha256,
-            features: Arc::new(features),
+            format,
+            sha256: sha256.map_or_else(OnceLock::new, OnceLock::from),
+            features,
             ids: ids.map(Arc::new),
             classes: Arc::new(classes),
         })
@@ -89,9 +94,18 @@ impl FeatureTable {
         &self.path
     }
 
+    /// What kind of file the table was read from, in words.
+    pub fn format(&self) -> &'static str {
+        self.format
+    }
+
     /// SHA-256 of the file's bytes (of the features' bytes for a table made in code), in hexadecimal.
     pub fn sha256(&self) -> String {
-        self.sha256.clone()
+        let digest = || match &self.features {
+            FeatureStore::File(mapped) => hex_digest(mapped.file_bytes()),
+            FeatureStore::Memory(matrix) => digest_of_features(matrix),
+        };
+        self.sha256.get_or_init(digest).clone()
     }
 
     /// Number of classes.
@@ -124,9 +138,9 @@ impl FeatureTable {
         self.ids.as_ref().and_then(|ids| ids.get(row).cloned()).unwrap_or_else(|| row.to_string())
     }
 
-    /// Whether the file itself names its rows.
-    pub fn has_ids(&self) -> bool {
-        self.ids.is_some()
+    /// The ids, where the file itself names its rows.
+    pub fn ids(&self) -> Option<&[String]> {
+        self.ids.as_ref().map(|ids| ids.as_slice())
     }
 
     /// A matrix of the given rows, in the given order.
@@ -136,6 +150,48 @@ impl FeatureTable {
     pub fn gather(&self, rows: &[usize]) -> Matrix<f32> {
         self.features.gather(rows)
     }
+
+    /// Hands over all rows in order without holding more than a block of them in memory: the number of the
+    /// block's first row, and its values row by row.
+    pub fn for_each_block(
+        &self,
+        visit: impl FnMut(usize, &[f32]) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        self.features.for_each_block(&self.path, visit)
+    }
+
+    /// Reads every feature once and reports the first that is not a finite number.
+    pub fn check_finite(&self) -> Result<(), DataError> {
+        let columns = self.dim();
+        self.for_each_block(|first_row, values| {
+            // Without an early exit the loop runs at the speed of memory; the position is looked up only on failure.
+            if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+                return Ok(());
+            }
+            let at = values.iter().position(|value| !value.is_finite()).unwrap_or_default();
+            Err(DataError::NonFinite {
+                path: self.path.clone(),
+                row: first_row + at / columns,
+                column: at % columns,
+                value: f64::from(values[at]),
+            })
+        })
+    }
+
+    /// The same table with other classes.
+    pub(crate) fn with_classes(self, classes: ClassIndex) -> Result<Self, DataError> {
+        if classes.rows() != self.rows() {
+            let (features, other) = (self.rows(), classes.rows());
+            return Err(DataError::LengthMismatch { path: self.path, features, what: "labels", other });
+        }
+        Ok(Self { classes: Arc::new(classes), ..self })
+    }
+}
+
+/// SHA-256 of features in memory, for tables that never were a file.
+pub(crate) fn digest_of_features(features: &Matrix<f32>) -> String {
+    let bytes: Vec<u8> = features.as_slice().iter().flat_map(|value| value.to_le_bytes()).collect();
+    hex_digest(&bytes)
 }
 
 fn check_ids_differ(path: &Path, ids: &[String]) -> Result<(), DataError> {
@@ -157,7 +213,8 @@ mod tests {
 
     fn parts(features: Matrix<f32>) -> TableParts {
         let classes = ClassIndex::unlabeled(features.rows());
-        TableParts { path: "<test>".into(), sha256: String::new(), features, ids: None, classes }
+        let features = FeatureStore::Memory(Arc::new(features));
+        TableParts { path: "<test>".into(), format: "test", sha256: None, features, ids: None, classes }
     }
 
     #[test]
@@ -170,7 +227,8 @@ mod tests {
 
     #[test]
     fn non_finite_feature_is_located() {
-        let error = FeatureTable::from_parts(parts(Matrix::from_vec(2, 2, vec![0.0, 1.0, f32::NAN, 2.0])));
+        let table = FeatureTable::from_parts(parts(Matrix::from_vec(2, 2, vec![0.0, 1.0, f32::NAN, 2.0])));
+        let error = table.unwrap().check_finite();
         assert!(matches!(error, Err(DataError::NonFinite { row: 1, column: 0, .. })));
     }
 

@@ -39,6 +39,11 @@ impl TaskDraw {
         }
     }
 
+    /// A uniform number above 0 and up to 1.
+    pub(crate) fn unit(&mut self) -> f64 {
+        ((self.generator.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
     /// `count` different numbers below `total`, in random order; all of them when `count` exceeds `total`.
     ///
     /// The first steps of a Fisher-Yates shuffle of `0..total` that remembers only the places it has changed.

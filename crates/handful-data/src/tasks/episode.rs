@@ -17,4 +17,10 @@ pub struct Episode {
     pub unlabeled: Vec<Vec<usize>>,
     /// Scored rows of each class.
     pub query: Vec<Vec<usize>>,
+    /// Rows of other classes in the unlabelled pool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distractors: Vec<usize>,
+    /// Rows of other classes among the queries: the right answer is "none of these".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_query: Vec<usize>,
 }

@@ -46,7 +46,16 @@ pub fn write_task_list(
 /// Reads a task list and checks every row of every task against the table it is for.
 pub fn read_task_list(path: &Path, table: &FeatureTable) -> Result<Vec<Episode>, DataError> {
     let file = std::fs::File::open(path).map_err(|error| DataError::io(path, error))?;
-    let mut lines = Lines { path, reader: BufReader::new(file), number: 0 };
+    parse_task_list(path, BufReader::new(file), table)
+}
+
+/// Reads a task list from anywhere; `path` is only used in messages.
+pub fn parse_task_list(
+    path: &Path,
+    reader: impl BufRead,
+    table: &FeatureTable,
+) -> Result<Vec<Episode>, DataError> {
+    let mut lines = Lines { path, reader, number: 0 };
     let header = lines.next_line()?.ok_or_else(|| DataError::line(path, 1, "the task list is empty"))?;
     let header: Header =
         parse(path, 1, &header, "the first line must be {\"handful_tasks\":1,\"rows\":…,\"dim\":…}")?;
@@ -136,6 +145,17 @@ fn check(episode: &Episode, table: &FeatureTable) -> Result<(), String> {
             }
         }
     }
+    for (name, rows) in [("distractors", &episode.distractors), ("open_query", &episode.open_query)] {
+        for &row in rows {
+            check_row(name, row, table)?;
+            if table.class_of_row(row).is_some_and(|class| classes.contains(&class)) {
+                return Err(format!("`{name}` row {row} is of a class of the task"));
+            }
+            if !used.insert(row) {
+                return Err(format!("`{name}` row {row} is used twice"));
+            }
+        }
+    }
     if episode.query.iter().all(Vec::is_empty) && episode.unlabeled.iter().all(Vec::is_empty) {
         return Err("the task has neither queries nor an unlabelled pool".to_owned());
     }
@@ -190,7 +210,20 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for unlabeled in [0, 2] {
-            let spec = EpisodeSpec { ways: 3, shots: 1, queries: 2, unlabeled };
+            let spec = EpisodeSpec {
+                ways: 2,
+                shots: 1,
+                queries: 2,
+                unlabeled,
+                open_classes: 1,
+                open_rows: 1,
+                ..EpisodeSpec::default()
+            };
+            let spec = if unlabeled > 0 {
+                EpisodeSpec { distractor_classes: 1, distractor_rows: 3, ..spec }
+            } else {
+                spec
+            };
             let sampler = EpisodeSampler::new(&table(), spec, 3).unwrap();
             let episodes: Vec<Episode> = (0..20).map(|index| sampler.episode(index)).collect();
             let mut text = Vec::new();
@@ -251,6 +284,12 @@ mod tests {
             (
                 format!("{header}{{\"classes\":[0,1],\"support\":[[0],[-5]],\"query\":[[],[]]}}"),
                 "line 2: not a task",
+            ),
+            (
+                format!(
+                    "{header}{{\"classes\":[0,1],\"support\":[[0],[5]],\"query\":[[1],[6]],\"open_query\":[7]}}"
+                ),
+                "`open_query` row 7 is of a class of the task",
             ),
         ];
         for (text, expected) in cases {

@@ -4,9 +4,10 @@ mod draw;
 mod episode;
 mod list;
 mod sampler;
+mod shares;
 mod spec;
 
 pub use episode::Episode;
-pub use list::{TASK_LIST_VERSION, read_task_list, write_task_list};
+pub use list::{TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list};
 pub use sampler::EpisodeSampler;
 pub use spec::EpisodeSpec;

@@ -10,7 +10,7 @@
 //! yhu01/PT-MAP (`test_standard.py`), which adds 1e-6 before the root. It assumes as many unlabelled rows of each class;
 //! under imbalance that costs 17 points in its critics' measurements. `class_sizes = unknown` leaves the constraint out
 //! (preset `unbalanced`). The authors stop Sinkhorn on a change of row sums of 1e-6, which single precision often never
-//! reaches; here it stops on the row sums themselves, in double precision. Features must not be negative. `easyfsl` is
+//! reaches; here it stops on the row sums themselves, in double precision. Negative features keep their sign. `easyfsl` is
 //! that library's reading: power transform of unit-length features, no centring, 10 epochs.
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,209 @@
+//! `handful bench` end to end: answers, determinism, and every kind of bad input.
+
+mod support;
+
+use support::{Array, clusters, features, handful, npz};
+use tempfile::tempdir;
+
+fn path(path: &std::path::Path) -> &str {
+    path.to_str().expect("a plain path")
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    let run = handful(args);
+    serde_json::from_str(run.succeeded()).expect("one JSON document")
+}
+
+#[test]
+fn a_table_for_people() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let run = handful(&["bench", path(&file), "--tasks", "10", "--method", "protonet,dm-ida"]);
+    let text = run.succeeded();
+    assert!(text.contains("180 rows x 8, 6 classes") && text.contains("5-way 1-shot"), "{text}");
+    assert!(text.lines().any(|line| line.starts_with("dm-ida ")), "{text}");
+    assert_eq!(run.stderr, "", "no progress bar on a pipe");
+}
+
+#[test]
+fn json_has_the_documented_shape() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let args = ["bench", path(&file), "--tasks", "6", "--method", "dm-ida", "--format", "json"];
+    let document = json(&args);
+    assert_eq!(document["features"]["rows"], 180);
+    assert_eq!(document["features"]["dim"], 8);
+    assert_eq!(document["features"]["sha256"].as_str().map(str::len), Some(64));
+    for (key, value) in
+        [("ways", 5), ("shots", 1), ("queries", 15), ("unlabeled", 0), ("tasks", 6), ("seed", 1)]
+    {
+        assert_eq!(document["setting"][key], value, "{key}");
+    }
+    assert_eq!(document["setting"]["mode"], "transductive");
+    let method = &document["methods"][0];
+    assert_eq!((&method["name"], &method["preset"]), (&"dm-ida".into(), &"default".into()));
+    for key in ["accuracy", "ci95", "seconds", "tasks_per_second"] {
+        assert!(method[key].is_number(), "{key}");
+    }
+    assert!(method.get("per_task").is_none());
+
+    let with = json(&[&args[..], &["--per-task"]].concat());
+    let per_task: Vec<f64> = with["methods"][0]["per_task"]
+        .as_array()
+        .expect("there with --per-task")
+        .iter()
+        .map(|value| value.as_f64().expect("a number"))
+        .collect();
+    let mean = per_task.iter().sum::<f64>() / 6.0;
+    let sd = (per_task.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 6.0).sqrt();
+    assert!((mean - method["accuracy"].as_f64().expect("a number")).abs() < 1e-12);
+    assert!((1.96 * sd / 6f64.sqrt() - method["ci95"].as_f64().expect("a number")).abs() < 1e-12);
+}
+
+#[test]
+fn threads_and_instruction_sets_of_one_kind_change_nothing() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    for unlabeled in ["0", "5"] {
+        let run = |threads: &str| {
+            let methods = "protonet,baseline,entropy-min,tim-gd,dm,dm-ida";
+            let document = json(&[
+                "bench",
+                path(&file),
+                "--method",
+                methods,
+                "--tasks",
+                "12",
+                "--queries",
+                "8",
+                "--unlabeled",
+                unlabeled,
+                "--per-task",
+                "--format",
+                "json",
+                "--threads",
+                threads,
+            ]);
+            let methods = document["methods"].as_array().expect("a list").clone();
+            methods.iter().map(|method| method["per_task"].to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(run("1"), run("2"));
+    }
+}
+
+#[test]
+fn any_parameter_can_be_set() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let document = json(&[
+        "bench",
+        path(&file),
+        "--tasks",
+        "2",
+        "--method",
+        "tim-gd,dm-ida",
+        "--set",
+        "steps=3",
+        "--set",
+        "dm-ida.max_rounds=2",
+        "--objective",
+        "dependence",
+        "--selector",
+        "confidence",
+        "--format",
+        "json",
+    ]);
+    let (tim, ours) = (&document["methods"][0]["params"], &document["methods"][1]["params"]);
+    assert_eq!((&tim["steps"], &ours["steps"]), (&3.into(), &3.into()));
+    assert_eq!(ours["max_rounds"], 2);
+    assert_eq!((&ours["objective"], &ours["selector"]), (&"dependence".into(), &"confidence".into()));
+}
+
+#[test]
+fn wrong_settings_are_refused() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let bench = |args: &[&str]| handful(&[&["bench", path(&file)], args].concat());
+    bench(&["--ways", "7"]).refused(&["6 classes", "7"]);
+    bench(&["--shots", "0"]).refused(&["shots is 0"]);
+    bench(&["--shots", "20"]).refused(&["class", "30 rows", "35"]);
+    bench(&["--tasks", "0"]).refused(&["--tasks"]);
+    bench(&["--method", "dm-idaa"]).refused(&["dm-idaa", "did you mean dm-ida?"]);
+    bench(&["--method", "dm-ida", "--set", "step=5"]).refused(&["step", "did you mean steps?"]);
+    bench(&["--method", "tim-gd,dm-ida", "--set", "nonsense=5"]).refused(&["nonsense"]);
+    bench(&["--method", "dm-ida", "--set", "steps=many"]).refused(&["steps", "many"]);
+    bench(&["--method", "dm-ida", "--set", "steps"]).refused(&["key=value"]);
+    bench(&["--method", "dm-ida", "--set", "ridge=-1"]).refused(&["ridge", "-1"]);
+    bench(&["--method", "dm-ida:best"]).refused(&["best", "default"]);
+    bench(&["--preset", "best"]).refused(&["best", "authors"]);
+    bench(&["--bogus"]).refused(&["--bogus"]);
+    bench(&["--ways", "five"]).refused(&["five", "--ways"]);
+    handful(&["bench"]).refused(&["FEATURES"]);
+}
+
+#[test]
+fn wrong_files_are_refused() {
+    let folder = tempdir().expect("a folder");
+    let refused = |file: &std::path::Path, words: &[&str]| handful(&["bench", path(file)]).refused(words);
+    let (values, labels) = clusters();
+    let write = |name: &str, arrays: &[Array]| npz(folder.path(), name, arrays);
+    let features = || Array::f32("features", &[180, 8], &values);
+
+    refused(&folder.path().join("absent.npz"), &["absent.npz", "No such file"]);
+    let mut bad = values.clone();
+    bad[8 * 11 + 3] = f32::NAN;
+    let file = write("nan.npz", &[Array::f32("features", &[180, 8], &bad), Array::i64("labels", &labels)]);
+    refused(&file, &["row 11", "column 3", "NaN"]);
+    bad[8 * 11 + 3] = f32::NEG_INFINITY;
+    let file = write("inf.npz", &[Array::f32("features", &[180, 8], &bad), Array::i64("labels", &labels)]);
+    refused(&file, &["row 11", "column 3", "-inf"]);
+    refused(&write("short.npz", &[features(), Array::i64("labels", &labels[1..])]), &["180", "179"]);
+    refused(
+        &write("flat.npz", &[Array::f32("features", &[1440], &values), Array::i64("labels", &labels)]),
+        &["features"],
+    );
+    refused(
+        &write("float-labels.npz", &[features(), Array::f32("labels", &[180], &[0.5; 180])]),
+        &["labels"],
+    );
+    refused(&write("no-features.npz", &[Array::i64("labels", &labels)]), &["features"]);
+    let objects = Array::raw("features", "|O", &[180, 8], vec![0; 64]);
+    refused(
+        &write("objects.npz", &[objects, Array::i64("labels", &labels)]),
+        &["objects.npz", "Python objects"],
+    );
+    let strings = Array::raw("features", "<U3", &[1, 2], vec![0; 24]);
+    refused(&write("strings.npz", &[strings, Array::i64("labels", &[0])]), &["strings.npz"]);
+
+    let whole =
+        std::fs::read(write("whole.npz", &[features(), Array::i64("labels", &labels)])).expect("read");
+    let cut = folder.path().join("cut.npz");
+    std::fs::write(&cut, &whole[..whole.len() / 2]).expect("written");
+    refused(&cut, &["cut.npz"]);
+    let text = folder.path().join("text.npz");
+    std::fs::write(&text, "these are not features").expect("written");
+    refused(&text, &["text.npz"]);
+}
+
+#[test]
+fn negative_features_are_as_good_as_any() {
+    let folder = tempdir().expect("a folder");
+    let (mut values, labels) = clusters();
+    values.iter_mut().for_each(|value| *value -= 0.5);
+    let file = npz(
+        folder.path(),
+        "n.npz",
+        &[Array::f32("features", &[180, 8], &values), Array::i64("labels", &labels)],
+    );
+    handful(&["bench", path(&file), "--method", "dm-ida", "--tasks", "2"]).succeeded();
+}
+
+#[test]
+fn demo_and_params_work_without_any_file() {
+    let run = handful(&["demo", "--tasks", "5"]);
+    assert!(run.succeeded().lines().any(|line| line.starts_with("dm-ida ")), "{}", run.stdout);
+    let run = handful(&["params", "dm-ida", "--preset", "authors"]);
+    assert!(run.succeeded().contains("temperature_five_shot = 32.0"), "{}", run.stdout);
+    assert!(handful(&["params"]).succeeded().contains("tim-gd"));
+    handful(&["params", "dm-id"]).refused(&["did you mean dm-ida?"]);
+}

@@ -1,0 +1,130 @@
+//! Image datasets of the few-shot literature, with their canonical splits, from the files people have.
+//!
+//! Nothing is downloaded: the usual places are gone or ask for accounts. Class lists that are facts are in the
+//! code; long file lists are read from the split files that come with a dataset. Archives are read in memory and
+//! never unpacked to disk, so no path inside one can reach anything.
+
+mod archives;
+mod cifar;
+mod cub;
+mod folder;
+mod image_source;
+mod kind;
+mod lists;
+mod mini;
+mod omniglot;
+mod tiered;
+
+use std::{path::Path, sync::Arc};
+
+pub use image_source::Image;
+use image_source::ImageSource;
+pub use kind::{DatasetKind, Part};
+
+use crate::{error::DataError, table::ClassIndex};
+
+/// The images of a dataset, or of one of its parts, with their classes.
+///
+/// Opening reads names and labels; pixels are decoded one image at a time, by [`ImageDataset::load`], which any
+/// number of threads may call.
+#[derive(Debug)]
+pub struct ImageDataset {
+    kind: DatasetKind,
+    classes: Arc<ClassIndex>,
+    ids: Vec<String>,
+    source: ImageSource,
+}
+
+/// Opens a dataset, or one part of it.
+///
+/// The kind is told by what the folder or archive holds, unless it is given; FC100 must be given, because its files
+/// are those of CIFAR-FS.
+pub fn open_dataset(
+    path: &Path,
+    kind: Option<DatasetKind>,
+    part: Option<Part>,
+) -> Result<ImageDataset, DataError> {
+    let kind = match kind {
+        Some(kind) => kind,
+        None => DatasetKind::detect(path)?,
+    };
+    let listing = match kind {
+        DatasetKind::CifarFs | DatasetKind::Fc100 => cifar::open(path, kind, part)?,
+        DatasetKind::MiniImageNet => mini::open(path, part)?,
+        DatasetKind::TieredImageNet => tiered::open(path, part)?,
+        DatasetKind::Cub => cub::open(path, part)?,
+        DatasetKind::Omniglot => omniglot::open(path, part)?,
+        DatasetKind::Folder => folder::open(path, part)?,
+        DatasetKind::Lists => lists::open(path, part)?,
+    };
+    listing.into_dataset(path, kind)
+}
+
+/// What the reader of a dataset finds.
+struct Listing {
+    labels: Vec<String>,
+    /// The order of the classes, where it is not that of their names.
+    class_order: Option<Vec<String>>,
+    ids: Vec<String>,
+    source: ImageSource,
+}
+
+impl Listing {
+    fn into_dataset(self, path: &Path, kind: DatasetKind) -> Result<ImageDataset, DataError> {
+        if self.labels.is_empty() {
+            return Err(DataError::content(path, "it holds no images"));
+        }
+        let labels: Vec<Option<String>> = self.labels.into_iter().map(Some).collect();
+        let classes = match &self.class_order {
+            Some(order) => ClassIndex::from_names_in_order(&labels, order),
+            None => ClassIndex::from_names(&labels),
+        };
+        Ok(ImageDataset { kind, classes: Arc::new(classes), ids: self.ids, source: self.source })
+    }
+}
+
+impl ImageDataset {
+    /// What kind of dataset it is.
+    pub fn kind(&self) -> DatasetKind {
+        self.kind
+    }
+
+    /// The number of images.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no image; an opened dataset has at least one.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The classes: their names, and which image is of which.
+    pub fn classes(&self) -> &Arc<ClassIndex> {
+        &self.classes
+    }
+
+    /// The id of an image: its path in the dataset, or its record.
+    pub fn id(&self, image: usize) -> &str {
+        self.ids.get(image).map_or("", String::as_str)
+    }
+
+    /// Decodes one image.
+    pub fn load(&self, image: usize) -> Result<Image, DataError> {
+        self.source.load(image, self.id(image))
+    }
+}
+
+/// Parts of a dataset must not share classes; the error names one that they share.
+fn check_disjoint(path: &Path, parts: &[(Part, &[String])]) -> Result<(), DataError> {
+    for (place, (part, names)) in parts.iter().enumerate() {
+        for (other, other_names) in &parts[..place] {
+            if let Some(shared) = names.iter().find(|name| other_names.contains(name)) {
+                let reason =
+                    format!("class `{shared}` is in both the {} and the {} part", other.name(), part.name());
+                return Err(DataError::content(path, reason));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,66 @@
+//! NumPy arrays.
+
+use std::{io::Write, path::Path};
+
+use super::{create, write_features};
+use crate::{error::DataError, readers::sibling, table::FeatureTable};
+
+/// Writes the features, and labels and ids beside them.
+pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
+    create(path, |out| features(path, table, out))?;
+    let labels = sibling(path, "labels.npy");
+    if table.class_count() > 0 {
+        let names: Vec<&str> = (0..table.rows())
+            .map(|row| table.class_of_row(row).map_or("", |class| &table.class_names()[class]))
+            .collect();
+        create(&labels, |out| texts(&labels, &names, out))?;
+    }
+    super::write_class_order(path, table)?;
+    if let Some(ids) = table.ids() {
+        let beside = sibling(path, "ids.npy");
+        create(&beside, |out| texts(&beside, ids, out))?;
+    }
+    Ok(())
+}
+
+/// Writes the features as one array.
+pub(super) fn features(path: &Path, table: &FeatureTable, out: &mut dyn Write) -> Result<(), DataError> {
+    header(path, "<f4", &format!("({}, {})", table.rows(), table.dim()), out)?;
+    write_features(path, table, out)
+}
+
+/// Writes whole numbers as one array.
+pub(super) fn integers(
+    path: &Path,
+    count: usize,
+    values: impl Iterator<Item = i64>,
+    out: &mut dyn Write,
+) -> Result<(), DataError> {
+    header(path, "<i8", &format!("({count},)"), out)?;
+    let bytes: Vec<u8> = values.flat_map(i64::to_le_bytes).collect();
+    out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+}
+
+/// Writes texts as one array of fixed width.
+pub(super) fn texts<S: AsRef<str>>(path: &Path, texts: &[S], out: &mut dyn Write) -> Result<(), DataError> {
+    let longest = texts.iter().map(|text| text.as_ref().chars().count()).max().unwrap_or(0).max(1);
+    header(path, &format!("<U{longest}"), &format!("({},)", texts.len()), out)?;
+    for text in texts {
+        let codes = text.as_ref().chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
+        let bytes: Vec<u8> = codes.flat_map(u32::to_le_bytes).collect();
+        out.write_all(&bytes).map_err(|error| DataError::io(path, error))?;
+    }
+    Ok(())
+}
+
+/// The header, padded so that the data begins at a multiple of 64 bytes, as NumPy does.
+fn header(path: &Path, element: &str, shape: &str, out: &mut dyn Write) -> Result<(), DataError> {
+    let mut text = format!("{{'descr': '{element}', 'fortran_order': False, 'shape': {shape}, }}");
+    let padding = 63 - (10 + text.len()) % 64;
+    text.extend(std::iter::repeat_n(' ', padding));
+    text.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.as_bytes());
+    out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+}

@@ -1,0 +1,3 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| handful_fuzz::table(handful_data::TableFormat::Hdf5, data));
