@@ -73,6 +73,26 @@ pub enum TaskError {
         /// The limit in force, in megabytes.
         limit_mb: u64,
     },
+    /// A setting that one method has no answer to.
+    #[error("{method} cannot solve this task: {reason}")]
+    Unsupported {
+        /// The method.
+        method: &'static str,
+        /// What it lacks.
+        reason: String,
+    },
+    /// A method that compares all rows with all rows, and too many of them.
+    #[error(
+        "{method} compares every row with every other and takes at most {limit} rows, this task has {rows}"
+    )]
+    TooManyRows {
+        /// The method.
+        method: &'static str,
+        /// Rows of the task.
+        rows: usize,
+        /// The most it takes.
+        limit: usize,
+    },
     /// A transform that centres on the base classes, and a task that does not know them.
     #[error("the transform step `centre` needs the mean feature of the base classes, and none was given")]
     NoBaseMean,

@@ -277,6 +277,11 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         self.pool
     }
 
+    /// The rows with given labels, and their classes.
+    pub(crate) fn anchors(&self) -> (&'a Matrix<T>, &'a [usize]) {
+        (self.anchors, self.anchor_labels)
+    }
+
     /// The anchors followed by the pseudo-labelled rows, and their classes.
     pub(crate) fn labelled_set(&self, pseudo: &[PseudoLabel]) -> (Matrix<T>, Vec<usize>) {
         let rows: Vec<usize> = pseudo.iter().map(|label| label.row).collect();

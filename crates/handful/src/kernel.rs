@@ -199,8 +199,8 @@ mod tests {
             centred_gaussian(&rows(), Bandwidth::Fixed(0.8), KernelFeatures::AsGiven, 1).expect("small");
         let plain = plain_centred(&rows(), 0.8);
         for (i, plain) in plain.iter().enumerate() {
-            for (got, want) in kernel.row(i).iter().zip(plain) {
-                assert!((got - want).abs() < 1e-12);
+            for (got, wanted) in kernel.row(i).iter().zip(plain) {
+                assert!((got - wanted).abs() < 1e-12);
             }
             assert!(kernel.row(i)[4..].iter().all(|&value| value == 0.0));
         }

@@ -21,7 +21,8 @@ pub(crate) struct Labelled<T> {
 pub(crate) struct Segment<T> {
     pub rows: PaddedRows<T>,
     logits: PaddedRows<T>,
-    predictions: PaddedRows<T>,
+    /// Softmax of the logits.
+    pub predictions: PaddedRows<T>,
     /// Gradient of the loss with respect to the logits.
     pub residuals: PaddedRows<T>,
     pull: PaddedRows<T>,

@@ -15,6 +15,7 @@ use crate::fisher::{FisherParams, WhitenedPool};
 use crate::fit::{Fitter, PseudoLabel};
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
+use crate::select::ici::IncidentalPath;
 use crate::select::{Candidates, SelectorKind};
 use crate::solution::{FitTrace, RoundTrace, Trace, argmax};
 
@@ -62,6 +63,9 @@ pub struct SelfTrainingParams {
     pub seed: u64,
 }
 
+/// Principal scores that the selector `ici` explains labels with: its authors' number.
+const INCIDENTAL_DIMENSIONS: usize = 5;
+
 /// What the loop ended with.
 pub(crate) struct SelfTrained<T> {
     /// Pool rows in the labelled set, in the order of the pool.
@@ -92,6 +96,9 @@ pub(crate) fn self_train<T: Scalar>(
         return SelfTrained { joined, credibility, classifier: None };
     }
     let whitened = WhitenedPool::new(pool, fisher);
+    let (anchors, given) = fitter.anchors();
+    let incidental = (params.selector == SelectorKind::Ici)
+        .then(|| IncidentalPath::new(anchors, pool, INCIDENTAL_DIMENSIONS));
 
     for round in 0..params.max_rounds {
         let mut fit_trace = trace.as_ref().map(|_| FitTrace::default());
@@ -105,6 +112,8 @@ pub(crate) fn self_train<T: Scalar>(
         credibility = params.selector.credibility(&Candidates {
             rows: pool,
             whitened: &whitened,
+            incidental: incidental.as_ref(),
+            given,
             probabilities: &probabilities,
             labels: &labels,
             prototypes: &prototypes,

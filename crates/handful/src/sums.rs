@@ -28,3 +28,33 @@ pub(crate) fn dot_by_lanes<T: Scalar>(a: &[T], b: &[T]) -> T {
     }
     lanes.into_iter().sum::<T>() + rest
 }
+
+/// Sum of squares in thirty-two interleaved partial sums: enough of them to hide the latency of an addition, and so
+/// short that single precision loses nothing that shows.
+pub(crate) fn squared_length<T: Scalar>(values: &[T]) -> T {
+    let mut lanes = [T::ZERO; 32];
+    let chunks = values.chunks_exact(32);
+    let rest: T = chunks.remainder().iter().map(|&value| value * value).sum();
+    for chunk in chunks {
+        for (lane, &value) in lanes.iter_mut().zip(chunk) {
+            *lane += value * value;
+        }
+    }
+    lanes.into_iter().sum::<T>() + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_the_definition_whatever_the_length() {
+        for length in [0, 1, 7, 8, 31, 32, 33, 100] {
+            let values: Vec<f64> = (0..length).map(|at| (at as f64).sin()).collect();
+            let squares: f64 = values.iter().map(|value| value * value).sum();
+            assert!((squared_length(&values) - squares).abs() < 1e-12);
+            assert!((dot_by_lanes(&values, &values) - squares).abs() < 1e-12);
+            assert!((sum_by_lanes(&values, |value| value) - values.iter().sum::<f64>()).abs() < 1e-12);
+        }
+    }
+}

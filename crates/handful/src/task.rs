@@ -60,6 +60,15 @@ impl<T: Scalar> Task<T> {
         if let Unlabeled::Pool(pool) = &unlabeled {
             check_part("unlabeled", pool, support.columns())?;
         }
+        // An empty part takes the width of the others, so that methods can stack and multiply without looking.
+        let as_wide = |rows: Matrix<T>| {
+            if rows.rows() == 0 { Matrix::zeros(0, support.columns()) } else { rows }
+        };
+        let query = as_wide(query);
+        let unlabeled = match unlabeled {
+            Unlabeled::Query => Unlabeled::Query,
+            Unlabeled::Pool(pool) => Unlabeled::Pool(as_wide(pool)),
+        };
         Ok(Self { id, ways, support, support_labels, unlabeled, query, base_mean: None })
     }
 
@@ -218,6 +227,8 @@ mod tests {
     fn parts_must_agree_in_width_unless_empty() {
         let wide = Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Pool(rows(1, 5)), rows(1, 4));
         assert_eq!(wide, Err(TaskError::Dimensions { part: "unlabeled", columns: 5, expected: 4 }));
-        assert!(Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Pool(rows(0, 0)), rows(1, 4)).is_ok());
+        let empty = Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Pool(rows(0, 0)), rows(0, 9));
+        let empty = empty.expect("nothing to disagree with");
+        assert_eq!((empty.pool().columns(), empty.query().columns()), (4, 4));
     }
 }

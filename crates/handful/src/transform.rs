@@ -4,6 +4,7 @@
 //! sequences: SimpleShot's UN is `none`, its L2N `l2`, its CL2N `centre+l2` with the base-class mean, PT-MAP's
 //! preprocessing `power+l2+centre-parts+l2`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::TaskError;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
+use crate::sums::squared_length;
 use crate::task::{Task, Unlabeled};
 
 /// One step of a [`Transform`].
@@ -64,6 +66,11 @@ impl Transform {
         &self.steps
     }
 
+    /// The same without a copy where there is nothing to do.
+    pub(crate) fn applied<'a, T: Scalar>(&self, task: &'a Task<T>) -> Result<Cow<'a, Task<T>>, TaskError> {
+        if self.steps.is_empty() { Ok(Cow::Borrowed(task)) } else { self.apply(task).map(Cow::Owned) }
+    }
+
     /// Applies the steps to every part of a task.
     pub fn apply<T: Scalar>(&self, task: &Task<T>) -> Result<Task<T>, TaskError> {
         let mut support = task.support().clone();
@@ -107,7 +114,7 @@ impl Transform {
 fn normalise<T: Scalar>(rows: &mut Matrix<T>) {
     for row in 0..rows.rows() {
         let row = rows.row_mut(row);
-        let norm = row.iter().map(|value| value.to_f64().powi(2)).sum::<f64>().sqrt();
+        let norm = squared_length(row).to_f64().sqrt();
         if norm > 0.0 {
             let scale = T::from_f64(1.0 / norm);
             row.iter_mut().for_each(|value| *value *= scale);

@@ -4,12 +4,36 @@
 //! one from a name, a preset and changed keys, which is how the command line and the studies get theirs. To add one:
 //! write the file, and add its line to [`METHODS`].
 
+mod alpha_tim;
 mod baseline;
+mod baseline_pp;
+mod bd_cspn;
+pub(crate) mod common;
 mod dm;
 pub mod dm_ida;
+mod dsn;
+mod ease;
 mod entropy_min;
+mod epnet;
+mod ici;
+mod ilpc;
+mod label_spreading;
+mod laplacianshot;
+mod logistic;
+mod matching;
+mod oslo;
+mod paddle;
+mod protolp;
 mod protonet;
+mod pt_map;
+mod ridge;
+mod self_training_confidence;
+mod simpleshot;
 pub mod single_fit;
+mod soft_kmeans;
+mod svm;
+mod tafssl;
+mod tim_adm;
 mod tim_gd;
 
 use serde::Serialize;
@@ -67,6 +91,9 @@ pub trait MethodParams: Serialize + DeserializeOwned {
 /// A changed parameter: key and value as typed.
 pub type Change = (String, String);
 
+/// Makes a method from a preset and changes to it.
+type Build = fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>;
+
 /// A method that can be built by name.
 pub struct MethodEntry {
     /// Its name.
@@ -82,9 +109,32 @@ type Build = fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>;
 /// One line per method.
 pub const METHODS: &[MethodEntry] = &[
     entry::<protonet::ProtonetParams>(),
+    entry::<simpleshot::SimpleshotParams>(),
+    entry::<matching::MatchingParams>(),
     entry::<baseline::BaselineParams>(),
+    entry::<baseline_pp::BaselinePpParams>(),
+    entry::<logistic::LogisticParams>(),
+    entry::<ridge::RidgeParams>(),
+    entry::<svm::SvmParams>(),
+    entry::<dsn::DsnParams>(),
     entry::<entropy_min::EntropyMinParams>(),
     entry::<tim_gd::TimGdParams>(),
+    entry::<tim_adm::TimAdmParams>(),
+    entry::<alpha_tim::AlphaTimParams>(),
+    entry::<bd_cspn::BdCspnParams>(),
+    entry::<laplacianshot::LaplacianshotParams>(),
+    entry::<epnet::EpnetParams>(),
+    entry::<pt_map::PtMapParams>(),
+    entry::<ilpc::IlpcParams>(),
+    entry::<ease::EaseParams>(),
+    entry::<protolp::ProtolpParams>(),
+    entry::<tafssl::TafsslParams>(),
+    entry::<paddle::PaddleParams>(),
+    entry::<oslo::OsloParams>(),
+    entry::<label_spreading::LabelSpreadingParams>(),
+    entry::<ici::IciParams>(),
+    entry::<soft_kmeans::SoftKmeansParams>(),
+    entry::<self_training_confidence::ConfidenceParams>(),
     entry::<dm::DmParams>(),
     entry::<dm_ida::DmIdaParams>(),
 ];

@@ -9,8 +9,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::classifier::{LinearClassifier, prototypes};
+use crate::classifier::{LinearClassifier, prototypes, softmax_rows};
 use crate::error::{ParamError, TaskError};
+use crate::methods::common::answer::inductive_answer;
+use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
 use crate::objective::check_range;
 use crate::solution::Solution;
@@ -55,13 +57,15 @@ impl Method for ProtonetParams {
     }
 
     fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let task = self.transform.applied(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let classifier = LinearClassifier::from_prototypes(&means, self.temperature as f32);
-        let mut solution = Solution::from_probabilities(
-            classifier.probabilities(task.query()),
-            classifier.probabilities(task.pool()),
-        );
+        let mut solution = inductive_answer(&task, |rows| {
+            let mut scores = FeatureRows::new(rows).squared_distances(&means);
+            scores.as_mut_slice().iter_mut().for_each(|score| *score /= -self.temperature);
+            softmax_rows(&mut scores);
+            scores
+        });
         solution.classifier = Some(classifier);
         Ok(solution)
     }

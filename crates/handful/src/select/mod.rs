@@ -4,6 +4,7 @@
 //! (the paper's Table 6). A selector only ranks: the loop decides how many rows of each class join.
 
 mod confidence;
+pub(crate) mod ici;
 mod nearest;
 mod random;
 
@@ -28,6 +29,8 @@ pub enum SelectorKind {
     Nearest,
     /// Uniform at random.
     Random,
+    /// Place on the path of incidental parameters (Wang et al. 2020).
+    Ici,
 }
 
 /// What a selector may look at.
@@ -40,6 +43,10 @@ pub(crate) struct Candidates<'a, T> {
     pub probabilities: &'a Matrix<T>,
     /// Their likeliest classes.
     pub labels: &'a [usize],
+    /// The path of incidental parameters, for ICI; made only when that is the selector.
+    pub incidental: Option<&'a ici::IncidentalPath>,
+    /// Classes of the rows with given labels.
+    pub given: &'a [usize],
     /// Class means of the labelled set so far.
     pub prototypes: &'a Matrix<T>,
     /// rho of Theorem 3's bound.
@@ -58,6 +65,10 @@ impl SelectorKind {
             Self::Confidence => confidence::credibility(candidates.probabilities),
             Self::Nearest => nearest::credibility(candidates.rows, candidates.labels, candidates.prototypes),
             Self::Random => random::credibility(candidates.rows.rows(), candidates.seed),
+            Self::Ici => candidates.incidental.map_or_else(
+                || vec![0.0; candidates.labels.len()],
+                |path| path.credibility(candidates.given, candidates.labels, ways),
+            ),
         }
     }
 }

@@ -14,6 +14,13 @@ pub fn padded(length: usize) -> usize {
     length.next_multiple_of(LANE_PADDING)
 }
 
+/// Distance between rows of some length.
+fn stride_of(columns: usize) -> usize {
+    let stride = padded(columns);
+    // Walking down a column with a stride of whole pages would hit a single cache set again and again.
+    if stride.is_multiple_of(1024) { stride + LANE_PADDING } else { stride }
+}
+
 /// Rows of equal length, each starting on a cache line and padded with zeros.
 #[derive(Debug)]
 pub struct PaddedRows<T> {
@@ -27,23 +34,52 @@ pub struct PaddedRows<T> {
 impl<T: Scalar> PaddedRows<T> {
     /// All zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
-        let mut stride = padded(columns);
-        // Walking down a column with a stride of whole pages would hit a single cache set again and again.
-        if stride.is_multiple_of(1024) {
-            stride += LANE_PADDING;
-        }
-        let storage = vec![T::ZERO; rows * stride + CACHE_LINE / size_of::<T>()];
-        let offset = storage.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE / size_of::<T>());
+        let stride = stride_of(columns);
+        let storage = vec![T::ZERO; rows * stride + Self::SLACK];
+        let offset = Self::offset_of(&storage);
         Self { storage, offset, rows, columns, stride }
     }
 
     /// A padded copy of a matrix.
     pub fn from_matrix(matrix: &Matrix<T>) -> Self {
-        let mut padded = Self::zeros(matrix.rows(), matrix.columns());
-        for (row, values) in matrix.iter_rows().enumerate() {
-            padded.row_mut(row)[..values.len()].copy_from_slice(values);
+        Self::from_rows(matrix.columns(), matrix.rows(), matrix.iter_rows())
+    }
+
+    /// A padded copy of `count` rows of `columns` values each; every value is written once.
+    pub(crate) fn from_rows<'a>(columns: usize, count: usize, rows: impl Iterator<Item = &'a [T]>) -> Self {
+        Self::from_rows_in(Vec::new(), columns, count, rows)
+    }
+
+    /// The same in storage that has served before.
+    pub(crate) fn from_rows_in<'a>(
+        mut storage: Vec<T>,
+        columns: usize,
+        count: usize,
+        rows: impl Iterator<Item = &'a [T]>,
+    ) -> Self {
+        let stride = stride_of(columns);
+        storage.clear();
+        storage.reserve(count * stride + Self::SLACK);
+        let offset = Self::offset_of(&storage);
+        storage.resize(offset, T::ZERO);
+        for (at, row) in rows.take(count).enumerate() {
+            storage.extend_from_slice(&row[..columns]);
+            storage.resize(offset + (at + 1) * stride, T::ZERO);
         }
-        padded
+        storage.resize(count * stride + Self::SLACK, T::ZERO);
+        Self { storage, offset, rows: count, columns, stride }
+    }
+
+    /// The storage, for [`PaddedRows::from_rows_in`].
+    pub(crate) fn into_storage(self) -> Vec<T> {
+        self.storage
+    }
+
+    /// Room to start on a cache line.
+    const SLACK: usize = CACHE_LINE / size_of::<T>();
+
+    fn offset_of(storage: &[T]) -> usize {
+        storage.as_ptr().align_offset(CACHE_LINE).min(Self::SLACK)
     }
 
     /// Number of rows.

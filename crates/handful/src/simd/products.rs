@@ -112,6 +112,8 @@ unsafe fn score_block<S: Lanes, const ROWS: usize, const CLASSES: usize>(
             for (row, value) in values.iter_mut().enumerate() {
                 *value = S::load(z.add(row * z_stride + column));
             }
+            // Indices rather than iterators: both are constants here, and the sums stay in registers.
+            #[allow(clippy::needless_range_loop)]
             for class in 0..CLASSES {
                 let weight = S::load(w.add(class * w_stride + column));
                 for row in 0..ROWS {

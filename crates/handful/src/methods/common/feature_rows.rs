@@ -1,0 +1,227 @@
+//! Rows of features laid out for the kernels, and the three products every prototype method is made of: with a few
+//! vectors (scores), squared distances to them, and weighted sums of the rows.
+//!
+//! Features stay in single precision and go through the machine's vector instructions; the small results (rows x
+//! classes) come back in double precision, where the methods do the rest.
+
+use std::cell::{OnceCell, RefCell};
+
+use crate::matrix::Matrix;
+use crate::scalar::Scalar;
+use crate::simd::{PaddedRows, padded};
+use crate::sums::squared_length;
+
+/// See the module.
+pub(crate) struct FeatureRows {
+    rows: PaddedRows<f32>,
+    /// Made when first asked for: many methods never do.
+    squared_norms: OnceCell<Vec<f64>>,
+}
+
+impl FeatureRows {
+    pub fn new(rows: &Matrix<f32>) -> Self {
+        Self::from_rows(rows.columns(), rows.rows(), rows.iter_rows())
+    }
+
+    /// The rows of one matrix followed by those of another, without a stacked copy in between.
+    pub fn stacked(first: &Matrix<f32>, second: &Matrix<f32>) -> Self {
+        let rows = first.iter_rows().chain(second.iter_rows());
+        Self::from_rows(first.columns(), first.rows() + second.rows(), rows)
+    }
+
+    fn from_rows<'a>(columns: usize, count: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
+        let storage = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
+        Self { rows: PaddedRows::from_rows_in(storage, columns, count, rows), squared_norms: OnceCell::new() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.rows.rows()
+    }
+
+    /// Inner product of each row with each vector (rows x vectors).
+    pub fn products(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
+        if self.count() == 0 || vectors.rows() == 0 {
+            return Matrix::zeros(self.count(), vectors.rows());
+        }
+        self.products_with(&PaddedRows::from_matrix(vectors))
+    }
+
+    /// Inner products of the rows with each other.
+    pub fn gram(&self) -> Matrix<f64> {
+        if self.count() == 0 {
+            return Matrix::zeros(0, 0);
+        }
+        self.products_with(&self.rows)
+    }
+
+    fn products_with(&self, vectors: &PaddedRows<f32>) -> Matrix<f64> {
+        let mut out = Matrix::zeros(self.count(), vectors.rows());
+        let mut by_vector = PaddedRows::zeros(vectors.rows(), self.count());
+        let bias = vec![0.0; padded(vectors.rows())];
+        f32::kernels().scores(&self.rows, vectors, &bias, &mut by_vector);
+        for vector in 0..vectors.rows() {
+            for (row, &product) in by_vector.row(vector)[..self.count()].iter().enumerate() {
+                out.row_mut(row)[vector] = f64::from(product);
+            }
+        }
+        out
+    }
+
+    /// |z|^2 of each row.
+    pub fn squared_norms(&self) -> &[f64] {
+        self.squared_norms.get_or_init(|| {
+            (0..self.count()).map(|row| f64::from(squared_length(self.rows.row(row)))).collect()
+        })
+    }
+
+    /// |z - w|^2 for each row and vector.
+    pub fn squared_distances(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
+        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(squared_length(row))).collect();
+        let mut out = self.products(vectors);
+        for (row, &own) in self.squared_norms().iter().enumerate() {
+            for (value, norm) in out.row_mut(row).iter_mut().zip(&norms) {
+                // Rounding can leave a tiny negative number where a row is the vector itself.
+                *value = (own + norm - 2.0 * *value).max(0.0);
+            }
+        }
+        out
+    }
+
+    /// Cosine of each row with each vector; zero where either has no length.
+    pub fn cosines(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
+        let norms: Vec<f64> = vectors.iter_rows().map(|row| f64::from(squared_length(row))).collect();
+        let mut out = self.products(vectors);
+        for (row, &own) in self.squared_norms().iter().enumerate() {
+            for (value, norm) in out.row_mut(row).iter_mut().zip(&norms) {
+                let lengths = (own * norm).sqrt();
+                *value = if lengths > 0.0 { *value / lengths } else { 0.0 };
+            }
+        }
+        out
+    }
+
+    /// `sum_i weights[i][c] z_i` for each column of `weights`.
+    pub fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
+        let (classes, dim) = (weights.columns(), self.rows.columns());
+        let mut by_class = PaddedRows::zeros(classes, self.count());
+        for (row, weights) in weights.iter_rows().enumerate() {
+            for (class, &weight) in weights.iter().enumerate() {
+                by_class.row_mut(class)[row] = weight as f32;
+            }
+        }
+        let mut sums = PaddedRows::zeros(classes, dim);
+        f32::kernels().weight_gradient(&self.rows, &by_class, &mut sums);
+        let mut out = Matrix::zeros(classes, dim);
+        for class in 0..classes {
+            out.row_mut(class).copy_from_slice(&sums.row(class)[..dim]);
+        }
+        out
+    }
+
+    /// The same divided by the weights' sum; a column without weight gives zeros.
+    pub fn weighted_means(&self, weights: &Matrix<f64>) -> Matrix<f32> {
+        let mut means = self.weighted_sums(weights);
+        for (class, total) in column_sums(weights).into_iter().enumerate() {
+            let scale = if total > 0.0 { (1.0 / total) as f32 } else { 0.0 };
+            means.row_mut(class).iter_mut().for_each(|value| *value *= scale);
+        }
+        means
+    }
+}
+
+thread_local! {
+    /// Storage of rows that are no longer needed. A task's rows take half a megabyte, which the system's allocator would
+    /// fetch from and give back to the kernel for every task, and zeroing its pages takes longer than a quick method.
+    static SPARE: RefCell<Vec<Vec<f32>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How much a thread keeps: a few buffers of at most 8 MB.
+const MOST_SPARE: usize = 4;
+const LARGEST_SPARE: usize = 2 << 20;
+
+impl Drop for FeatureRows {
+    fn drop(&mut self) {
+        let storage = std::mem::replace(&mut self.rows, PaddedRows::zeros(0, 0)).into_storage();
+        // A thread that is ending has no place for it any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < MOST_SPARE && storage.capacity() <= LARGEST_SPARE {
+                spare.push(storage);
+            }
+        });
+    }
+}
+
+/// Sum of each column.
+pub(crate) fn column_sums(values: &Matrix<f64>) -> Vec<f64> {
+    let mut sums = vec![0.0; values.columns()];
+    for row in values.iter_rows() {
+        sums.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+    }
+    sums
+}
+
+/// Divides each row by its length; a zero row stays zero.
+pub(crate) fn unit_rows(rows: &mut Matrix<f32>) {
+    for row in 0..rows.rows() {
+        let row = rows.row_mut(row);
+        let norm = squared_length(row).sqrt();
+        if norm > 0.0 {
+            row.iter_mut().for_each(|value| *value /= norm);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(count: usize, dim: usize, seed: usize) -> Matrix<f32> {
+        let value = |at: usize| ((at * 7919 + seed * 104_729) % 1009) as f32 / 500.0 - 1.0;
+        Matrix::from_vec(count, dim, (0..count * dim).map(value).collect())
+    }
+
+    #[test]
+    fn products_distances_and_sums_are_those_of_the_definition() {
+        // Sizes that fill neither a register nor a block.
+        let (z, w) = (rows(19, 37, 1), rows(3, 37, 2));
+        let features = FeatureRows::new(&z);
+        let parts = z.gather(&[0, 1, 2, 3, 4]);
+        let stacked = FeatureRows::stacked(&parts, &z.gather(&(5..19).collect::<Vec<_>>()));
+        assert_eq!(stacked.gram(), features.gram());
+        assert_eq!(features.gram().row(4)[2], features.products(&parts).row(4)[2]);
+        let (products, distances) = (features.products(&w), features.squared_distances(&w));
+        let weights = Matrix::from_vec(19, 3, (0..57).map(|at| at as f64 / 57.0).collect());
+        let (sums, means) = (features.weighted_sums(&weights), features.weighted_means(&weights));
+        for i in 0..19 {
+            for c in 0..3 {
+                let pairs = || z.row(i).iter().zip(w.row(c)).map(|(&a, &b)| (f64::from(a), f64::from(b)));
+                assert!((products.row(i)[c] - pairs().map(|(a, b)| a * b).sum::<f64>()).abs() < 1e-4);
+                let distance: f64 = pairs().map(|(a, b)| (a - b).powi(2)).sum();
+                assert!((distances.row(i)[c] - distance).abs() < 1e-4);
+            }
+        }
+        for c in 0..3 {
+            let total: f64 = (0..19).map(|i| weights.row(i)[c]).sum();
+            for k in 0..37 {
+                let sum: f64 = (0..19).map(|i| weights.row(i)[c] * f64::from(z.row(i)[k])).sum();
+                assert!((f64::from(sums.row(c)[k]) - sum).abs() < 1e-4);
+                assert!((f64::from(means.row(c)[k]) - sum / total).abs() < 1e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn no_rows_have_no_products() {
+        let none = FeatureRows::new(&Matrix::zeros(0, 0));
+        assert_eq!(none.squared_distances(&rows(3, 5, 0)).rows(), 0);
+    }
+
+    #[test]
+    fn cosine_with_a_zero_row_is_zero() {
+        let features = FeatureRows::new(&Matrix::from_vec(2, 2, vec![0.0, 0.0, 3.0, 4.0]));
+        let cosines = features.cosines(&Matrix::from_vec(1, 2, vec![4.0, 3.0]));
+        assert_eq!(cosines.row(0)[0], 0.0);
+        assert!((cosines.row(1)[0] - 0.96).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,166 @@
+//! `dsn`: the nearest class subspace (Deep Subspace Networks, Simon et al. 2020), inductive.
+//!
+//! ```text
+//! U_c = top singular vectors of the class's rows, minus their mean mu_c,
+//! score_c(z) = -|(I - U_c U_c^T)(z - mu_c)|^2 / T
+//! ```
+//!
+//! chrysts/dsn_fewshot has two readings: its Conv-4 code subtracts the class mean and takes the distance (preset
+//! `default`, the paper's text); its ResNet-12 code subtracts nothing and divides the squared distance by d (preset
+//! `resnet12`). Both use K - 1 vectors for K shots. With unequal shots every class gets as many as the class with the
+//! fewest rows, so that residuals compare. At one shot there is no subspace; the paper then adds a flipped copy of the
+//! image, which frozen features do not have: the method says that it cannot. DSN-MR, the transductive form, is not here.
+
+use serde::{Deserialize, Serialize};
+
+use crate::classifier::softmax_rows;
+use crate::error::{ParamError, TaskError};
+use crate::linalg::inner_products;
+use crate::matrix::Matrix;
+use crate::methods::common::answer::inductive_answer;
+use crate::methods::common::feature_rows::FeatureRows;
+use crate::methods::common::subspace::Subspace;
+use crate::methods::common::{check_positive, comparator};
+use crate::methods::{MethodParams, Setting};
+use crate::solution::Solution;
+use crate::task::Task;
+use crate::transform::{Step, Transform};
+
+/// Where a class's subspace starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// At the class mean: an affine subspace.
+    ClassMean,
+    /// At zero.
+    Zero,
+}
+
+/// Parameters of [`dsn`](self).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DsnParams {
+    /// What is done to the features first.
+    pub transform: Transform,
+    /// Where a subspace starts.
+    pub origin: Origin,
+    /// T of the probabilities.
+    pub temperature: f64,
+}
+
+comparator!(DsnParams, "dsn", Setting::Inductive, knows_class_sizes: |_| false, presets: {
+    "default" => Self::with(Origin::ClassMean),
+    "resnet12" => Self::with(Origin::Zero),
+});
+
+/// A class's subspace: where it starts and an orthonormal basis.
+struct ClassSpace {
+    origin: Matrix<f32>,
+    basis: Matrix<f32>,
+}
+
+impl DsnParams {
+    fn with(origin: Origin) -> Self {
+        Self { transform: Transform::new(vec![Step::L2]), origin, temperature: 2.0 / 15.0 }
+    }
+
+    fn check_values(&self) -> Result<(), ParamError> {
+        check_positive("temperature", self.temperature)
+    }
+
+    fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
+        let task = self.transform.apply(task)?;
+        let mut members = vec![Vec::new(); task.ways()];
+        for (row, &label) in task.support_labels().iter().enumerate() {
+            members[label].push(row);
+        }
+        let fewest = members.iter().map(Vec::len).min().unwrap_or(0);
+        if fewest < 2 {
+            return Err(TaskError::Unsupported {
+                method: Self::NAME,
+                reason: "a class subspace needs at least 2 labelled rows of every class".into(),
+            });
+        }
+        let spaces: Vec<ClassSpace> =
+            members.iter().map(|rows| self.class_space(&task.support().gather(rows), fewest - 1)).collect();
+        Ok(inductive_answer(&task, |rows| {
+            let features = FeatureRows::new(rows);
+            let mut scores = Matrix::zeros(rows.rows(), task.ways());
+            for (class, space) in spaces.iter().enumerate() {
+                for (row, residual) in space.residuals(&features).into_iter().enumerate() {
+                    scores.row_mut(row)[class] = -residual / self.temperature;
+                }
+            }
+            softmax_rows(&mut scores);
+            scores
+        }))
+    }
+
+    fn class_space(&self, rows: &Matrix<f32>, dimensions: usize) -> ClassSpace {
+        let mut origin = Matrix::zeros(1, rows.columns());
+        let mut centred = rows.clone();
+        if self.origin == Origin::ClassMean {
+            origin = Matrix::from_vec(1, rows.columns(), rows.mean_row());
+            for row in 0..centred.rows() {
+                centred.row_mut(row).iter_mut().zip(origin.row(0)).for_each(|(value, mean)| *value -= mean);
+            }
+        }
+        let subspace = Subspace::new(&inner_products(&centred, &centred).cast(), dimensions);
+        let basis = FeatureRows::new(&centred).weighted_sums(subspace.coefficients());
+        ClassSpace { origin, basis }
+    }
+}
+
+impl ClassSpace {
+    /// `|z - o|^2 - sum_k <u_k, z - o>^2`, the squared distance to the subspace.
+    fn residuals(&self, rows: &FeatureRows) -> Vec<f64> {
+        let distances = rows.squared_distances(&self.origin);
+        let along = rows.products(&self.basis);
+        let start = FeatureRows::new(&self.origin).products(&self.basis);
+        let inside = |row: &[f64]| -> f64 {
+            row.iter().zip(start.row(0)).map(|(value, start)| (value - start).powi(2)).sum()
+        };
+        let residual = |(distance, along): (&[f64], &[f64])| (distance[0] - inside(along)).max(0.0);
+        distances.iter_rows().zip(along.iter_rows()).map(residual).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::methods::build;
+    use crate::task::Unlabeled;
+
+    fn task(labels: Vec<usize>) -> Task<f32> {
+        // Class 0 on the line x = 0 (any y), class 1 on the line y = 0 (any x), third dimension apart.
+        let support =
+            Matrix::from_vec(4, 3, vec![0.0, 1.0, 0.0, 0.0, 3.0, 0.0, 2.0, 0.0, 1.0, 6.0, 0.0, 1.0]);
+        let query = Matrix::from_vec(2, 3, vec![0.5, 90.0, 0.0, 90.0, 0.25, 1.0]);
+        Task::new(0, 2, support, labels, Unlabeled::Query, query).expect("valid")
+    }
+
+    #[test]
+    fn rows_belong_to_the_nearest_line() {
+        let raw = [("transform".to_owned(), "none".to_owned())];
+        for preset in ["default", "resnet12"] {
+            let method = build("dsn", Some(preset), &raw).expect("valid");
+            let labels = method.solve(&task(vec![0, 0, 1, 1])).expect("solvable").query_labels();
+            assert_eq!(labels, vec![0, 1], "{preset}");
+        }
+    }
+
+    #[test]
+    fn residuals_are_distances_to_the_affine_line() {
+        let params = DsnParams::with(Origin::ClassMean);
+        let space = params.class_space(&Matrix::from_vec(2, 2, vec![0.0, 1.0, 2.0, 1.0]), 1);
+        // The line y = 1: (5, 4) is 3 away, whatever its x.
+        let residuals = space.residuals(&FeatureRows::new(&Matrix::from_vec(1, 2, vec![5.0, 4.0])));
+        assert!((residuals[0] - 9.0).abs() < 1e-4);
+    }
+
+    #[test]
+    fn one_shot_is_refused_in_one_sentence() {
+        let method = build("dsn", None, &[]).expect("valid");
+        let error = method.solve(&task(vec![0, 1, 1, 1])).expect_err("one row of class 0");
+        assert!(error.to_string().contains("at least 2 labelled rows"), "{error}");
+    }
+}
