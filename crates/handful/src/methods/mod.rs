@@ -103,9 +103,6 @@ pub struct MethodEntry {
     build: Build,
 }
 
-/// Builds a method from a preset's name and changes to it.
-type Build = fn(Option<&str>, &[Change]) -> Result<Box<dyn Method>, ParamError>;
-
 /// One line per method.
 pub const METHODS: &[MethodEntry] = &[
     entry::<protonet::ProtonetParams>(),
