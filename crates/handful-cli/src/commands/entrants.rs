@@ -21,7 +21,7 @@ pub struct EntrantArgs {
     /// Loss: cross-entropy, conditional-entropy, mutual-information, dependence or hybrid
     #[arg(long)]
     pub objective: Option<String>,
-    /// How dm-ida ranks pseudo-labels: ida, ida-bound, confidence, nearest or random
+    /// How dm-ida ranks pseudo-labels: ida, ida-bound, confidence, nearest, random or ici
     #[arg(long)]
     pub selector: Option<String>,
 }
