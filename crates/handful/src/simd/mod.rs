@@ -2,7 +2,7 @@
 //!
 //! A fit is a few thousand tiny products on data that lives in the second-level cache. Libraries for large matrices
 //! reach a quarter of what the processor can do at these shapes, so the loops are written here, once, against the
-//! [`lanes::Lanes`] trait, and instantiated for AVX-512, AVX2 with fused multiply-add, NEON and plain arrays.
+//! `lanes::Lanes` trait, and instantiated for AVX-512, AVX2 with fused multiply-add, NEON and plain arrays.
 //!
 //! `HANDFUL_SIMD=portable|avx2|avx512|neon` forces a path; see [`forced_path`].
 
