@@ -166,6 +166,32 @@ pub fn single_fit(kind: ObjectiveKind) -> SingleFitParams {
     }
 }
 
+/// `baseline`: the frozen-head baseline of Realistic_Transductive_Few_Shot, which is 100 Adam steps of 1e-3 on
+/// prototypes of unit-length features at temperature 15.
+pub fn baseline() -> SingleFitParams {
+    let authors = tim_gd_authors();
+    let objective = Objective {
+        kind: ObjectiveKind::CrossEntropy,
+        cross_entropy_weight: 1.0,
+        conditional_weight: 1.0,
+        ..authors.fit.objective
+    };
+    SingleFitParams {
+        fit: FitParams { objective, steps: 100, learning_rate: 1e-3, ..authors.fit },
+        ..authors
+    }
+}
+
+/// `entropy-min`: the frozen-head version of the same repository (entropy_min.yaml), 25 steps of 5e-5.
+pub fn entropy_min() -> SingleFitParams {
+    let baseline = baseline();
+    let objective = Objective { kind: ObjectiveKind::ConditionalEntropy, ..baseline.fit.objective };
+    SingleFitParams {
+        fit: FitParams { objective, steps: 25, learning_rate: 5e-5, ..baseline.fit },
+        ..baseline
+    }
+}
+
 /// `dm`, preset `default`.
 pub fn dm_default() -> SingleFitParams {
     single_fit(ObjectiveKind::Dependence)

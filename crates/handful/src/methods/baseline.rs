@@ -1,7 +1,7 @@
 //! `baseline`: the paper's classifier trained with cross-entropy on the labelled rows alone (Table 5's *Baseline*).
 //!
 //! ```text
-//! min_{W,b}  CE(support),   start W = 2 mu / T, b = -|mu|^2 / T
+//! min_w  CE(support),   logits = -|z - w_c|^2 / T,   w starts at the prototypes
 //! ```
 //!
 //! Defaults: unit-length features and T = 2/15, which equals TIM's temperature 15; 100 Adam steps of 1e-3. From the
@@ -9,9 +9,8 @@
 
 use crate::methods::Setting;
 use crate::methods::single_fit::single_fit_method;
-use crate::objective::ObjectiveKind;
 use crate::presets;
 
 single_fit_method!(BaselineParams, "baseline", Setting::Inductive, presets: {
-    "default" => presets::single_fit(ObjectiveKind::CrossEntropy),
+    "default" => presets::baseline(),
 });
