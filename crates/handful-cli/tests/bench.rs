@@ -61,7 +61,7 @@ fn json_has_the_documented_shape() {
 }
 
 #[test]
-fn threads_and_instruction_sets_of_one_kind_change_nothing() {
+fn the_number_of_threads_changes_nothing() {
     let folder = tempdir().expect("a folder");
     let file = features(folder.path());
     for unlabeled in ["0", "5"] {

@@ -1,4 +1,19 @@
 //! The engine of handful: few-shot classification of frozen features.
+//!
+//! A [`task::Task`] holds a few labelled rows, unlabelled ones and the rows to label; a [`methods::Method`], built by
+//! name with [`methods::build`], turns it into a [`solution::Solution`].
+//!
+//! ```
+//! use handful::matrix::Matrix;
+//! use handful::task::{Task, Unlabeled};
+//!
+//! let support = Matrix::from_vec(2, 2, vec![1.0, 0.1, 0.1, 1.0]);
+//! let query = Matrix::from_vec(4, 2, vec![0.9, 0.2, 1.0, 0.0, 0.2, 0.8, 0.0, 1.1]);
+//! let task = Task::new(0, 2, support, vec![0, 1], Unlabeled::Query, query)?;
+//! let solution = handful::methods::build("dm-ida", Some("fast"), &[])?.solve(&task)?;
+//! assert_eq!(solution.query_labels(), [0, 0, 1, 1]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod basis;
 pub mod classifier;

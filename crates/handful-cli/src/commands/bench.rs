@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::commands::entrants::EntrantArgs;
 use crate::error::CliError;
-use crate::progress::task_bar;
+use crate::progress::run_with_bar;
 
 /// Arguments of `handful bench`.
 #[derive(Args)]
@@ -81,14 +81,8 @@ pub fn run(args: &BenchArgs) -> Result<(), CliError> {
         return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
     }
 
-    let bar = task_bar(tasks.len() * entrants.len());
     let study = Study { table: &features, tasks: &tasks, threads: args.threads };
-    let scores = study.run(&entrants, &|entrant| {
-        bar.set_message(entrant.method.name());
-        bar.inc(1);
-    });
-    bar.finish_and_clear();
-    let scores = scores?;
+    let scores = run_with_bar(&study, &entrants)?;
 
     let mut out = std::io::stdout().lock();
     match args.format {

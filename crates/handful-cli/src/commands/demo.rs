@@ -10,7 +10,7 @@ use handful_data::synthetic::SyntheticSpec;
 use crate::commands::bench::{SettingArgs, sampled};
 use crate::commands::entrants::EntrantArgs;
 use crate::error::CliError;
-use crate::progress::task_bar;
+use crate::progress::run_with_bar;
 
 /// Arguments of `handful demo`.
 #[derive(Args)]
@@ -56,14 +56,8 @@ pub fn run(args: &DemoArgs) -> Result<(), CliError> {
     )?;
     out.flush()?;
 
-    let bar = task_bar(tasks.len() * entrants.len());
     let study = Study { table: &features, tasks: &tasks, threads: args.threads };
-    let scores = study.run(&entrants, &|entrant| {
-        bar.set_message(entrant.method.name());
-        bar.inc(1);
-    });
-    bar.finish_and_clear();
-    write!(out, "{}", table::render(&scores?))?;
+    write!(out, "{}", table::render(&run_with_bar(&study, &entrants)?))?;
     writeln!(
         out,
         "\nOn your own features:  handful bench FEATURES.npz --method protonet,tim-gd,dm-ida --shots 5\n\

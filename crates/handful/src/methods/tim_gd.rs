@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Preset `authors`: unit-length features, tau = 15 (T = 2/15), (l0, l1, l2) = (0.1, 1, 0.1), 1000 Adam steps of 1e-4
-//! (mboudiaf/TIM src/tim.py and scripts). Preset `default`: tuned on the CIFAR-FS validation classes; see the table
-//! in `presets.rs`.
+//! (mboudiaf/TIM src/tim.py and scripts). Preset `default`: tuned on the CIFAR-FS validation classes; see
+//! `presets.rs`.
 
 use crate::methods::Setting;
 use crate::methods::single_fit::single_fit_method;
