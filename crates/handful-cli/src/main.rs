@@ -23,7 +23,7 @@ enum Command {
     /// Compare methods on made-up features: no data, no download, a few seconds
     Demo(commands::demo::DemoArgs),
     /// Compare methods on a feature table, on identical tasks
-    Bench(commands::bench::BenchArgs),
+    Bench(Box<commands::bench::BenchArgs>),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
     /// Look at, convert and split feature tables and image datasets

@@ -5,4 +5,6 @@ pub mod data;
 pub mod demo;
 pub mod entrants;
 pub mod params;
+pub mod setting;
 pub mod tasks;
+pub mod tune;

@@ -17,6 +17,7 @@ mod tiered;
 
 use std::{path::Path, sync::Arc};
 
+pub use cifar::cifar_fs_part;
 pub use image_source::Image;
 use image_source::ImageSource;
 pub use kind::{DatasetKind, Part};
