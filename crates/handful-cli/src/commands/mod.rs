@@ -4,5 +4,6 @@ pub mod bench;
 pub mod data;
 pub mod demo;
 pub mod entrants;
+pub mod label;
 pub mod params;
 pub mod tasks;
