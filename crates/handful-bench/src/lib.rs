@@ -4,6 +4,7 @@
 //! about the query stays here and never reaches a method.
 
 pub mod grid;
+pub mod labelling;
 pub mod outcome;
 pub mod preset_file;
 pub mod significance;

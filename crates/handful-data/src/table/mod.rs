@@ -79,6 +79,14 @@ impl FeatureTable {
         })
     }
 
+    /// A table of features made in code, such as those of images; `name` is used in messages.
+    pub fn from_features(name: &Path, features: Matrix<f32>, ids: Vec<String>) -> Result<Self, DataError> {
+        let classes = ClassIndex::unlabeled(features.rows());
+        let features = FeatureStore::Memory(Arc::new(features));
+        let (path, format) = (name.to_owned(), "made in code");
+        Self::from_parts(TableParts { path, format, sha256: None, features, ids: Some(ids), classes })
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.features.rows()
