@@ -25,9 +25,9 @@ def make(folder, rows, dim, classes, per_class, seed):
     pool = np.lib.format.open_memmap(folder / "pool.npy", mode="w+", dtype=np.float32, shape=(rows, dim))
     for start in range(0, rows, 20_000):
         part = truth[start:start + 20_000]
-        noise = 2.2 * chance.standard_normal((len(part), dim), dtype=np.float32)
+        noise = 1.5 * chance.standard_normal((len(part), dim), dtype=np.float32)
         along = chance.standard_normal((len(part), 24), dtype=np.float32) @ shared
-        pool[start:start + len(part)] = np.maximum(0.2 + centres[part] + 0.5 * along + noise, 0)
+        pool[start:start + len(part)] = np.maximum(0.2 + centres[part] + 0.2 * along + noise, 0)
     pool.flush()
     np.save(folder / "truth.npy", truth)
     with open(folder / "labels.csv", "w", newline="") as out:

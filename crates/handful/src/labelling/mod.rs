@@ -57,10 +57,10 @@ pub struct LabelParams {
     pub inverse_penalty: f64,
     /// Rounds of selection by IDA.
     pub selection_rounds: usize,
-    /// The most rows of a class that join in a round.
-    pub selected_per_class: usize,
-    /// The most rows that join, as a share of the rows labelled with the class.
+    /// Rows that join in a round, as a share of the rows labelled with each class: large classes give more.
     pub selected_share: f64,
+    /// The most rows that join in a round; the share shrinks where it would come to more.
+    pub selected_most: usize,
     /// What all joined rows together weigh, in given labels.
     pub pseudo_label_weight: f64,
     /// Leading coordinates in which IDA is computed.
@@ -94,7 +94,7 @@ impl LabelParams {
             ("ida_components", self.ida_components),
             ("landmarks", self.landmarks),
             ("landmark_neighbours", self.landmark_neighbours),
-            ("selected_per_class", self.selected_per_class),
+            ("selected_most", self.selected_most),
         ] {
             check_range(key, value as f64, value > 0, "at least 1")?;
         }
@@ -128,8 +128,8 @@ impl Default for LabelParams {
             prediction_rounds: 5,
             inverse_penalty: 10.0,
             selection_rounds: 1,
-            selected_per_class: 20,
-            selected_share: 0.3,
+            selected_share: 0.05,
+            selected_most: 2000,
             pseudo_label_weight: 0.3,
             ida_components: 16,
             exact_rows: 20_000,
