@@ -1,4 +1,5 @@
-//! `handful demo`: the methods side by side on features made in code, with nothing to install or download.
+//! `handful demo`: the methods side by side on features made in code, with nothing to install or download, and then
+//! the labelling job on the same features.
 
 use std::io::Write;
 
@@ -9,6 +10,7 @@ use handful_data::synthetic::SyntheticSpec;
 use handful_data::{EpisodeSampler, EpisodeSpec};
 
 use crate::commands::entrants::EntrantArgs;
+use crate::commands::label;
 use crate::error::CliError;
 use crate::progress::run_with_bar;
 
@@ -52,10 +54,11 @@ pub fn run(args: &DemoArgs) -> Result<(), CliError> {
 
     let study = Study { table: &features, tasks: &tasks, threads: args.threads };
     write!(out, "{}", table::render(&run_with_bar(&study, &entrants)?))?;
+    label::demonstrate(&features, &mut out)?;
     writeln!(
         out,
-        "\nOn your own features:  handful bench FEATURES.npz --method protonet,tim-gd,dm-ida --shots 5\n\
-         What a preset is:      handful params dm-ida --preset default"
+        "\nOn your own features:  handful label FEATURES.npz --labels labels.csv -o labelled.csv --max-error 0.05\n\
+         Compare methods:       handful bench FEATURES.npz --method protonet,tim-gd,dm-ida --shots 5"
     )?;
     Ok(out.flush()?)
 }

@@ -31,6 +31,9 @@ pub(crate) fn parts(given: &[Example], ways: usize, most: usize) -> Vec<Vec<Exam
     let mut of_class = vec![0usize; ways];
     given.iter().for_each(|example| of_class[example.class] += 1);
     let count = of_class.iter().copied().max().unwrap_or(0).min(most);
+    if count == 0 {
+        return Vec::new();
+    }
     let mut seen = vec![0usize; ways];
     let mut parts = vec![Vec::new(); count];
     for example in given {
@@ -123,5 +126,7 @@ mod tests {
     fn few_labels_leave_it_uncalibrated() {
         let calibration = fit(&[(vec![0.9, 0.1], 0), (vec![0.2, 0.8], 1)], 0.6);
         assert!(!calibration.fitted && calibration.temperature == 0.6);
+        let given = [0, 0, 1, 1].map(|class| Example { row: class, class, weight: 1.0 });
+        assert!(parts(&given, 2, 0).is_empty(), "asked to leave none out");
     }
 }

@@ -6,6 +6,9 @@ use super::pool::ReadError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelError {
+    /// A parameter outside its range.
+    #[error(transparent)]
+    Parameter(#[from] crate::error::ParamError),
     /// Labels of fewer than two classes.
     #[error("the labels name {ways} class, and there must be at least 2 to tell apart")]
     TooFewClasses {

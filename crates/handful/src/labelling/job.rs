@@ -91,6 +91,7 @@ pub fn label_pool(
     ways: usize,
     params: &LabelParams,
 ) -> Result<Labelling, LabelError> {
+    params.check()?;
     check(pool, labels, ways)?;
     let given: Vec<Example> =
         labels.iter().map(|&(row, class)| Example { row, class, weight: 1.0 }).collect();

@@ -35,6 +35,9 @@ pub use pool::{PoolRows, ReadError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::ParamError;
+use crate::objective::check_range;
+
 /// Everything the rule can be told; the defaults were tuned on the CIFAR-FS validation classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabelParams {
@@ -54,10 +57,10 @@ pub struct LabelParams {
     pub inverse_penalty: f64,
     /// Rounds of selection by IDA.
     pub selection_rounds: usize,
-    /// The most rows of a class that join in a round.
-    pub selected_per_class: usize,
-    /// The most rows that join, as a share of the rows labelled with the class.
+    /// Rows that join in a round, as a share of the rows labelled with each class: large classes give more.
     pub selected_share: f64,
+    /// The most rows that join in a round; the share shrinks where it would come to more.
+    pub selected_most: usize,
     /// What all joined rows together weigh, in given labels.
     pub pseudo_label_weight: f64,
     /// Leading coordinates in which IDA is computed.
@@ -82,6 +85,38 @@ pub struct LabelParams {
     pub seed: u64,
 }
 
+impl LabelParams {
+    /// Checks every value's range.
+    pub fn check(&self) -> Result<(), ParamError> {
+        for (key, value) in [
+            ("components", self.components),
+            ("neighbours", self.neighbours),
+            ("ida_components", self.ida_components),
+            ("landmarks", self.landmarks),
+            ("landmark_neighbours", self.landmark_neighbours),
+            ("selected_most", self.selected_most),
+        ] {
+            check_range(key, value as f64, value > 0, "at least 1")?;
+        }
+        for (key, value) in [
+            ("feature_share", self.feature_share),
+            ("prediction_share", self.prediction_share),
+            ("selected_share", self.selected_share),
+        ] {
+            check_range(key, value, (0.0..=1.0).contains(&value), "a number from 0 to 1")?;
+        }
+        for (key, value) in [
+            ("inverse_penalty", self.inverse_penalty),
+            ("pseudo_label_weight", self.pseudo_label_weight),
+            ("prior_temperature", self.prior_temperature),
+            ("error_safety", self.error_safety),
+        ] {
+            check_range(key, value, value > 0.0, "a number above 0")?;
+        }
+        Ok(())
+    }
+}
+
 impl Default for LabelParams {
     fn default() -> Self {
         Self {
@@ -93,8 +128,8 @@ impl Default for LabelParams {
             prediction_rounds: 5,
             inverse_penalty: 10.0,
             selection_rounds: 1,
-            selected_per_class: 20,
-            selected_share: 0.3,
+            selected_share: 0.05,
+            selected_most: 2000,
             pseudo_label_weight: 0.3,
             ida_components: 16,
             exact_rows: 20_000,
@@ -103,7 +138,7 @@ impl Default for LabelParams {
             landmark_feature_rounds: 2,
             left_out_parts: 5,
             prior_temperature: 0.6,
-            error_safety: 1.5,
+            error_safety: 1.1,
             look_for_strangers: false,
             seed: 1,
         }

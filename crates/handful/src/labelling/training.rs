@@ -73,11 +73,12 @@ impl Trainer<'_> {
                 of_class[label].push(row);
             }
         }
+        let most = self.params.selected_most as f64 / labels.len().max(1) as f64;
+        let share = self.params.selected_share.min(most);
         let mut selected = Vec::new();
         for (class, mut rows) in of_class.into_iter().enumerate() {
             rows.sort_by(|&a, &b| ida[b].total_cmp(&ida[a]).then(a.cmp(&b)));
-            let share = (rows.len() as f64 * self.params.selected_share).ceil() as usize;
-            rows.truncate(share.min(self.params.selected_per_class));
+            rows.truncate((rows.len() as f64 * share).ceil() as usize);
             selected.extend(rows.into_iter().map(|row| (row, class)));
         }
         selected

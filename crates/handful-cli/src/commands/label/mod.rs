@@ -2,6 +2,7 @@
 
 mod atomic;
 mod columns;
+mod demonstration;
 mod evaluate;
 mod explain;
 mod images;
@@ -12,6 +13,8 @@ mod review;
 mod table_pool;
 
 use std::path::PathBuf;
+
+pub use demonstration::demonstrate;
 
 use clap::Args;
 use handful::labelling::{LabelError, LabelParams, Labelling, label_pool};
