@@ -3,6 +3,10 @@
 pub mod bench;
 pub mod data;
 pub mod demo;
+#[cfg(feature = "vision")]
+pub mod embed;
 pub mod entrants;
 pub mod params;
 pub mod tasks;
+#[cfg(feature = "vision")]
+pub mod train;
