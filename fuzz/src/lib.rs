@@ -43,8 +43,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Memory that a reading may take besides what its file deserves: buffers, tables of the decompressors.
-const SLACK: usize = 10 << 20;
+/// Memory that a reading may take besides what its file deserves: buffers and tables of the decompressors. The most is
+/// an LZ4 frame with blocks of 8 MB, the largest there are, of which the decoder holds two.
+const SLACK: usize = 20 << 20;
 /// A compressed file may honestly unpack to this many times its size.
 const EXPANSION: usize = 200;
 

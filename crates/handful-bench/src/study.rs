@@ -10,6 +10,8 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::outcome::Outcome;
+use crate::significance::Significance;
 use crate::statistics::Estimate;
 
 /// Where the tasks of a study come from.
@@ -98,8 +100,19 @@ pub struct Score {
     pub seconds: f64,
     /// Tasks solved per second of that.
     pub tasks_per_second: f64,
-    /// Paired difference to the first method of the study, none for itself.
+    /// Mean accuracy within a class, where some task has unequally many query rows per class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub macro_accuracy: Option<Estimate>,
+    /// How well confidence tells known from unknown query rows, where there are both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_set_auroc: Option<Estimate>,
+    /// How well credibility tells pool rows of the task's classes from distractors, where there are both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distractor_auroc: Option<Estimate>,
+    /// Paired difference to the reference method of the study, none for itself.
     pub difference: Option<Estimate>,
+    /// Whether that difference is more than chance.
+    pub significance: Option<Significance>,
     /// Accuracy of each task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_task: Option<Vec<f64>>,
@@ -128,7 +141,7 @@ impl Study<'_> {
             .map_err(|error| StudyError::Threads { threads: self.threads, reason: error.to_string() })?;
         let mut scores: Vec<Score> = Vec::with_capacity(entrants.len());
         for entrant in entrants {
-            let results: Result<Vec<(f64, Duration)>, StudyError> = pool.install(|| {
+            let results: Result<Vec<(Outcome, Duration)>, StudyError> = pool.install(|| {
                 (0..self.tasks.len())
                     .into_par_iter()
                     .map(|index| {
@@ -138,35 +151,60 @@ impl Study<'_> {
                     })
                     .collect()
             });
-            let (accuracies, times): (Vec<f64>, Vec<Duration>) = results?.into_iter().unzip();
-            let reference = scores.first().and_then(|score| score.per_task.as_deref());
-            let difference = reference.map(|reference| Estimate::of_difference(&accuracies, reference));
-            let accuracy = Estimate::of(&accuracies);
+            let (outcomes, times): (Vec<Outcome>, Vec<Duration>) = results?.into_iter().unzip();
             let seconds = times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64;
-            scores.push(Score {
-                name: entrant.method.name(),
-                preset: entrant.preset.clone(),
-                params: entrant.method.params(),
-                prior: entrant.method.prior(),
-                accuracy: accuracy.mean,
-                ci95: accuracy.ci95,
-                seconds,
-                tasks_per_second: if seconds > 0.0 { accuracies.len() as f64 / seconds } else { 0.0 },
-                difference,
-                per_task: Some(accuracies),
-            });
+            scores.push(score(entrant, &outcomes, seconds));
         }
+        compare(&mut scores, 0);
         Ok(scores)
     }
 
-    fn solve(&self, entrant: &Entrant, index: usize) -> Result<(f64, Duration), StudyError> {
+    fn solve(&self, entrant: &Entrant, index: usize) -> Result<(Outcome, Duration), StudyError> {
         let failed = |source| StudyError::Task { method: entrant.method.name(), task: index, source };
-        let (task, truth) = assemble(self.table, &self.tasks.episode(index), index as u64).map_err(failed)?;
+        let episode = self.tasks.episode(index);
+        let (task, _) = assemble(self.table, &episode, index as u64).map_err(failed)?;
         let start = Instant::now();
         let solution = entrant.method.solve(&task).map_err(failed)?;
         let time = start.elapsed();
-        let right = solution.query_labels().iter().zip(&truth).filter(|(got, want)| got == want).count();
-        Ok((right as f64 / truth.len().max(1) as f64, time))
+        Ok((Outcome::of(&solution, &episode), time))
+    }
+}
+
+fn score(entrant: &Entrant, outcomes: &[Outcome], seconds: f64) -> Score {
+    let per_task: Vec<f64> = outcomes.iter().map(|outcome| outcome.accuracy).collect();
+    let accuracy = Estimate::of(&per_task);
+    // A measure is reported if any task has it, over the tasks that do.
+    let estimate = |measure: &dyn Fn(&Outcome) -> Option<f64>| {
+        let values: Vec<f64> = outcomes.iter().filter_map(measure).collect();
+        (!values.is_empty()).then(|| Estimate::of(&values))
+    };
+    let uneven = outcomes.iter().any(|outcome| outcome.macro_accuracy.is_some());
+    let macro_accuracy = |outcome: &Outcome| outcome.macro_accuracy.or(Some(outcome.accuracy));
+    Score {
+        name: entrant.method.name(),
+        preset: entrant.preset.clone(),
+        params: entrant.method.params(),
+        prior: entrant.method.prior(),
+        accuracy: accuracy.mean,
+        ci95: accuracy.ci95,
+        seconds,
+        tasks_per_second: if seconds > 0.0 { outcomes.len() as f64 / seconds } else { 0.0 },
+        macro_accuracy: if uneven { estimate(&macro_accuracy) } else { None },
+        open_set_auroc: estimate(&|outcome| outcome.open_set_auroc),
+        distractor_auroc: estimate(&|outcome| outcome.distractor_auroc),
+        difference: None,
+        significance: None,
+        per_task: Some(per_task),
+    }
+}
+
+/// Compares every score with that of the reference, task by task; the reference itself has no difference.
+pub fn compare(scores: &mut [Score], reference: usize) {
+    let Some(base) = scores.get(reference).and_then(|score| score.per_task.clone()) else { return };
+    for (at, score) in scores.iter_mut().enumerate() {
+        let values = score.per_task.as_ref().filter(|_| at != reference);
+        score.difference = values.map(|values| Estimate::of_difference(values, &base));
+        score.significance = values.map(|values| Significance::of(values, &base));
     }
 }
 
@@ -239,6 +277,7 @@ mod tests {
         let scores = study(1, &["protonet", "protonet"], 0);
         assert_eq!(scores[0].difference, None);
         assert_eq!(scores[1].difference, Some(Estimate { mean: 0.0, ci95: 0.0 }));
+        assert_eq!(scores[1].significance.map(|found| (found.ties, found.p_sign_flip)), Some((12, 1.0)));
     }
 
     #[test]

@@ -23,7 +23,9 @@ enum Command {
     /// Compare methods on made-up features: no data, no download, a few seconds
     Demo(commands::demo::DemoArgs),
     /// Compare methods on a feature table, on identical tasks
-    Bench(commands::bench::BenchArgs),
+    Bench(Box<commands::bench::BenchArgs>),
+    /// Label a whole pool of features or images from a handful of labels
+    Label(Box<commands::label::LabelArgs>),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
     /// Look at, convert and split feature tables and image datasets
@@ -60,6 +62,7 @@ fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Label(args) => commands::label::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Tasks(args) => commands::tasks::run(&args),

@@ -15,9 +15,11 @@ mod tasks;
 mod writers;
 
 pub use error::DataError;
-pub use readers::{OpenOptions, TableFormat, open_table, parse_table, read_labels, read_table};
+pub use readers::{
+    OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
+};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,
 };
-pub use writers::{write_half_npz, write_table};
+pub use writers::{Cells, write_columns, write_half_npz, write_table};

@@ -22,6 +22,7 @@ pub mod fisher;
 pub mod fit;
 pub mod ida_bound;
 pub mod kernel;
+pub mod labelling;
 mod linalg;
 pub mod matrix;
 pub mod methods;

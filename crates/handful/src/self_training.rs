@@ -14,6 +14,8 @@ use crate::classifier::{LinearClassifier, prototypes};
 use crate::fisher::{FisherParams, WhitenedPool};
 use crate::fit::{Fitter, PseudoLabel};
 use crate::matrix::Matrix;
+use crate::methods::common::class_sizes::ClassSizes;
+use crate::methods::common::sinkhorn::{Stop, equal_shares, transport};
 use crate::scalar::Scalar;
 use crate::select::ici::IncidentalPath;
 use crate::select::{Candidates, SelectorKind};
@@ -53,6 +55,9 @@ pub struct SelfTrainingParams {
     /// Let no class take more than its equal share of the pool, as the authors' code does. That is knowledge of the
     /// class sizes: right when the pool is balanced, and only then.
     pub cap_at_equal_share: bool,
+    /// With `equal`, the predictions for unlabelled rows are scaled so that every class gets as many (Sinkhorn), before
+    /// they are ranked and at the end. Knowledge of the class sizes as well.
+    pub class_sizes: ClassSizes,
     /// What happens to rows that joined earlier.
     pub keep: Keep,
     /// End the loop when a round changes no pseudo-label.
@@ -103,7 +108,7 @@ pub(crate) fn self_train<T: Scalar>(
     for round in 0..params.max_rounds {
         let mut fit_trace = trace.as_ref().map(|_| FitTrace::default());
         let classifier = fitter.fit(&joined, fit_trace.as_mut());
-        let probabilities = classifier.probabilities(pool);
+        let probabilities = predictions(&classifier, pool, params.class_sizes);
         let labels: Vec<usize> = probabilities.iter_rows().map(argmax).collect();
         // The labels that joined are part of what is stable: they are refreshed from `labels`.
         let stable = params.stop_when_stable && labels == last_labels;
@@ -150,6 +155,26 @@ pub(crate) fn self_train<T: Scalar>(
         last_labels = labels;
     }
     SelfTrained { joined, credibility, classifier: None }
+}
+
+/// A scaling ends when no row sum is further than this from one, or after so many sweeps.
+const SCALING: Stop = Stop { tolerance: 1e-6, max_sweeps: 1000 };
+
+/// What a classifier predicts for rows that, if class sizes are known, every class has as many of.
+pub(crate) fn predictions<T: Scalar>(
+    classifier: &LinearClassifier<T>,
+    rows: &Matrix<T>,
+    class_sizes: ClassSizes,
+) -> Matrix<T> {
+    if !class_sizes.known() || rows.rows() == 0 {
+        return classifier.probabilities(rows);
+    }
+    let logits = classifier.logits(rows);
+    let (count, ways) = (logits.rows(), logits.columns());
+    let logits =
+        Matrix::from_vec(count, ways, logits.as_slice().iter().map(|value| value.to_f64()).collect());
+    let scaled = transport(logits, Some(&equal_shares(count, ways)), SCALING).plan;
+    Matrix::from_vec(count, ways, scaled.as_slice().iter().map(|&value| T::from_f64(value)).collect())
 }
 
 /// Rows already taken stay; then rows by falling credibility while their class has fewer than `quota`.
@@ -221,6 +246,22 @@ mod tests {
         let chosen = choose(&credibility, &[1, 0, 0, 1, 1, 1], &[0], 2, 2);
         assert_eq!(rows(&chosen), vec![0, 1, 2, 3]);
         assert_eq!(chosen[0].class, 1);
+    }
+
+    #[test]
+    fn known_class_sizes_give_every_class_as_many_rows() {
+        // Four rows on the side of class 0, of which two have to move to class 1: the least certain ones.
+        let rows = Matrix::from_vec(4, 1, vec![4.0f64, 3.0, 2.0, 1.0]);
+        let classifier =
+            LinearClassifier { weights: Matrix::from_vec(2, 1, vec![1.0, -1.0]), bias: vec![0.0, 0.0] };
+        let labels = |sizes| -> Vec<usize> {
+            predictions(&classifier, &rows, sizes).iter_rows().map(argmax).collect()
+        };
+        assert_eq!(labels(ClassSizes::Unknown), vec![0, 0, 0, 0]);
+        assert_eq!(labels(ClassSizes::Equal), vec![0, 0, 1, 1]);
+        let scaled = predictions(&classifier, &rows, ClassSizes::Equal);
+        let first: f64 = scaled.iter_rows().map(|row| row[0]).sum();
+        assert!((first - 2.0).abs() < 1e-4, "{first}");
     }
 
     #[test]

@@ -1,23 +1,41 @@
 //! `handful bench`: methods on a feature table, on identical tasks.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use handful_bench::study::{Score, Study, Tasks};
+use clap::{Args, Subcommand, ValueEnum};
+use handful_bench::study::{Score, Study, Tasks, compare};
 use handful_bench::table;
-use handful_data::{EpisodeSampler, EpisodeSpec, FeatureTable, read_table, read_task_list};
+use handful_data::{FeatureTable, read_table, read_task_list};
 use serde_json::json;
 
 use crate::commands::entrants::EntrantArgs;
+use crate::commands::setting::SettingArgs;
+use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
 use crate::progress::run_with_bar;
 
 /// Arguments of `handful bench`.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct BenchArgs {
+    #[command(subcommand)]
+    command: Option<BenchCommand>,
+    #[command(flatten)]
+    study: StudyArgs,
+}
+
+#[derive(Subcommand)]
+enum BenchCommand {
+    /// Search a parameter grid on validation classes and write the best as a preset file
+    Tune(Box<TuneArgs>),
+}
+
+#[derive(Args)]
+struct StudyArgs {
     /// Feature table, such as an .npz with `features` (rows x dimensions) and `labels`
-    features: PathBuf,
+    #[arg(required = true)]
+    features: Option<PathBuf>,
     #[command(flatten)]
     entrants: EntrantArgs,
     #[command(flatten)]
@@ -25,41 +43,21 @@ pub struct BenchArgs {
     /// Tasks made elsewhere (JSON lines, see `handful tasks`) instead of drawn ones
     #[arg(long, value_name = "FILE")]
     tasks_from: Option<PathBuf>,
+    /// The method that differences are taken to, as listed in --method; without it, the first
+    #[arg(long, value_name = "METHOD")]
+    reference: Option<String>,
     /// Threads; 0 for one per core. The results do not depend on it
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// What to print
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = StudyFormat::Table)]
+    format: StudyFormat,
     /// Include the accuracy of every task in the JSON
     #[arg(long)]
     per_task: bool,
 }
 
-/// What a task is made of.
-#[derive(Args)]
-pub struct SettingArgs {
-    /// Classes of a task
-    #[arg(long, default_value_t = 5)]
-    pub ways: usize,
-    /// Labelled rows per class
-    #[arg(long, default_value_t = 1)]
-    pub shots: usize,
-    /// Rows per class to label and score
-    #[arg(long, default_value_t = 15)]
-    pub queries: usize,
-    /// Unlabelled rows per class besides the queries; 0 makes the queries the unlabelled rows (transductive)
-    #[arg(long, default_value_t = 0)]
-    pub unlabeled: usize,
-    /// Number of tasks
-    #[arg(long, default_value_t = 1000)]
-    pub tasks: usize,
-    /// Seed of the tasks
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-}
-
-/// Output formats.
+/// Output formats of commands that describe something.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// An aligned table
@@ -68,26 +66,58 @@ pub enum Format {
     Json,
 }
 
+/// Output formats of a study.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum StudyFormat {
+    /// An aligned table
+    Table,
+    /// A Markdown table
+    Markdown,
+    /// Comma-separated values, fractions
+    Csv,
+    /// One JSON document
+    Json,
+}
+
 /// Runs the command.
 pub fn run(args: &BenchArgs) -> Result<(), CliError> {
+    match (&args.command, &args.study.features) {
+        (Some(BenchCommand::Tune(args)), _) => tune::run(args),
+        (None, Some(features)) => study(features, &args.study),
+        (None, None) => Err(CliError::Usage("bench needs a feature table: handful bench FEATURES".into())),
+    }
+}
+
+fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     let entrants = args.entrants.build()?;
-    let features = read_table(&args.features)?;
-    let setting = &args.setting;
+    let features = read_table(path)?;
     let tasks = match &args.tasks_from {
         Some(path) => Tasks::Listed(read_task_list(path, &features)?),
-        None => sampled(&features, setting)?,
+        None => args.setting.tasks(&features)?,
     };
     if tasks.is_empty() {
-        return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
+        return Err(CliError::Usage("there is no task to solve: the task list is empty".into()));
     }
 
     let study = Study { table: &features, tasks: &tasks, threads: args.threads };
-    let scores = run_with_bar(&study, &entrants)?;
+    let labels: Vec<String> =
+        entrants.iter().map(|entrant| table::label(entrant.method.name(), &entrant.preset)).collect();
+    let reference = reference(args.reference.as_deref(), &labels)?;
+    let mut scores = run_with_bar(&study, &entrants)?;
+    compare(&mut scores, reference);
 
     let mut out = std::io::stdout().lock();
     match args.format {
-        Format::Table => write!(out, "{}\n\n{}", heading(&features, args, &tasks), table::render(&scores))?,
-        Format::Json => {
+        StudyFormat::Table => {
+            let heading = heading(&features, args, &tasks);
+            write!(out, "{heading}\n\n{}", table::render(&scores))?;
+            if scores.len() > 1 {
+                writeln!(out, "\nDifferences are to {}, task by task.", labels[reference])?;
+            }
+        }
+        StudyFormat::Markdown => write!(out, "{}", table::markdown(&scores))?,
+        StudyFormat::Csv => write!(out, "{}", table::csv(&scores))?,
+        StudyFormat::Json => {
             let document = document(&features, args, &tasks, scores);
             serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
             writeln!(out)?;
@@ -96,72 +126,40 @@ pub fn run(args: &BenchArgs) -> Result<(), CliError> {
     Ok(out.flush()?)
 }
 
-/// Tasks drawn from the table as the setting says.
-pub fn sampled(features: &FeatureTable, setting: &SettingArgs) -> Result<Tasks, CliError> {
-    let spec = EpisodeSpec {
-        ways: setting.ways,
-        shots: setting.shots,
-        queries: setting.queries,
-        unlabeled: setting.unlabeled,
-        ..EpisodeSpec::default()
-    };
-    Ok(Tasks::Sampled { sampler: EpisodeSampler::new(features, spec, setting.seed)?, count: setting.tasks })
+fn reference(wanted: Option<&str>, labels: &[String]) -> Result<usize, CliError> {
+    let Some(wanted) = wanted else { return Ok(0) };
+    labels.iter().position(|label| label == wanted).ok_or_else(|| {
+        CliError::Usage(format!("--reference {wanted}: not among the methods, {}", labels.join(", ")))
+    })
 }
 
-fn mode(setting: &SettingArgs) -> &'static str {
-    if setting.unlabeled == 0 { "transductive" } else { "semi-supervised" }
-}
-
-fn heading(features: &FeatureTable, args: &BenchArgs, tasks: &Tasks) -> String {
-    let file = args.features.file_name().unwrap_or(args.features.as_os_str()).to_string_lossy().into_owned();
+fn heading(features: &FeatureTable, args: &StudyArgs, tasks: &Tasks) -> String {
+    let path = features.path();
+    let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let table =
         format!("{file}: {} rows x {}, {} classes", features.rows(), features.dim(), features.class_count());
-    let setting = &args.setting;
     match &args.tasks_from {
         Some(path) => format!("{table}\n{} tasks from {}", tasks.len(), path.display()),
-        None => {
-            let pool = match setting.unlabeled {
-                0 => String::new(),
-                rows => format!(" + {rows} unlabelled"),
-            };
-            format!(
-                "{table}\n{} tasks, {}-way {}-shot, {} queries{pool} per class, {}, seed {}",
-                tasks.len(),
-                setting.ways,
-                setting.shots,
-                setting.queries,
-                mode(setting),
-                setting.seed
-            )
-        }
+        None => format!("{table}\n{}", args.setting.describe()),
     }
 }
 
 fn document(
     features: &FeatureTable,
-    args: &BenchArgs,
+    args: &StudyArgs,
     tasks: &Tasks,
     mut scores: Vec<Score>,
 ) -> serde_json::Value {
     if !args.per_task {
         scores.iter_mut().for_each(|score| score.per_task = None);
     }
-    let setting = &args.setting;
     let setting = match &args.tasks_from {
         Some(path) => json!({"tasks": tasks.len(), "tasks_from": path.display().to_string()}),
-        None => json!({
-            "ways": setting.ways,
-            "shots": setting.shots,
-            "queries": setting.queries,
-            "unlabeled": setting.unlabeled,
-            "tasks": tasks.len(),
-            "seed": setting.seed,
-            "mode": mode(setting),
-        }),
+        None => args.setting.document(),
     };
     json!({
         "features": {
-            "path": args.features.display().to_string(),
+            "path": features.path().display().to_string(),
             "rows": features.rows(),
             "dim": features.dim(),
             "sha256": features.sha256(),

@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use clap::Args;
-use handful_bench::study::Study;
+use handful_bench::study::{Study, Tasks};
 use handful_bench::table;
 use handful_data::synthetic::SyntheticSpec;
+use handful_data::{EpisodeSampler, EpisodeSpec};
 
-use crate::commands::bench::{SettingArgs, sampled};
 use crate::commands::entrants::EntrantArgs;
 use crate::error::CliError;
 use crate::progress::run_with_bar;
@@ -29,19 +29,13 @@ const METHODS: [&str; 6] = ["protonet", "baseline", "entropy-min", "tim-gd", "dm
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> Result<(), CliError> {
     let features = SyntheticSpec::default().table()?;
-    let setting = SettingArgs { ways: 5, shots: 1, queries: 15, unlabeled: 0, tasks: args.tasks, seed: 1 };
-    let tasks = sampled(&features, &setting)?;
+    let sampler = EpisodeSampler::new(&features, EpisodeSpec::default(), 1)?;
+    let tasks = Tasks::Sampled { sampler, count: args.tasks };
     if tasks.is_empty() {
         return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
     }
-    let entrants = EntrantArgs {
-        method: METHODS.map(str::to_owned).to_vec(),
-        preset: None,
-        set: Vec::new(),
-        objective: None,
-        selector: None,
-    }
-    .build()?;
+    let entrants =
+        EntrantArgs { method: METHODS.map(str::to_owned).to_vec(), ..EntrantArgs::default() }.build()?;
 
     let mut out = std::io::stdout().lock();
     writeln!(

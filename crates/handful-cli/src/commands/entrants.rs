@@ -1,23 +1,30 @@
 //! Which methods take part, with which presets and parameters: shared by every command that names methods.
 
+use std::path::Path;
+
 use clap::Args;
 use handful::methods::{self, Change, METHODS};
+use handful_bench::grid::{Axis, combinations};
+use handful_bench::preset_file::PresetFile;
 use handful_bench::study::Entrant;
 
 use crate::error::CliError;
 
 /// Methods and their parameters.
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct EntrantArgs {
-    /// Methods to compare, each `name` or `name:preset`
+    /// Methods to compare, each `name`, `name:preset` or `name:file.toml` (written by `bench tune`)
     #[arg(long, value_delimiter = ',', default_values_t = ["protonet".to_owned(), "tim-gd".to_owned(), "dm-ida".to_owned()])]
     pub method: Vec<String>,
-    /// Preset of every method that has it (those that do not keep their default)
+    /// Preset, or preset file (*.toml), of every method that has it (those that do not keep their default)
     #[arg(long)]
     pub preset: Option<String>,
     /// Change a parameter of every method that has it, or of one as `method.key=value`; `handful params` lists keys
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Try several values of a parameter; with more than one --grid, every combination
+    #[arg(long, value_name = "KEY=VALUE,VALUE,…")]
+    pub grid: Vec<String>,
     /// Loss: cross-entropy, conditional-entropy, mutual-information, dependence or hybrid
     #[arg(long)]
     pub objective: Option<String>,
@@ -26,55 +33,164 @@ pub struct EntrantArgs {
     pub selector: Option<String>,
 }
 
+/// One listed method before its grid is spread out.
+pub struct Contender {
+    /// The method's name.
+    pub name: &'static str,
+    /// Its preset's name or file, as typed.
+    pub preset: String,
+    /// Changes to the default preset, or to the named one.
+    changes: Vec<Change>,
+    base: Option<String>,
+    /// The grid, as far as it concerns this method.
+    pub axes: Vec<Axis>,
+}
+
+impl Contender {
+    /// The method at one point of its grid.
+    pub fn entrant(&self, point: &[Change]) -> Result<Entrant, CliError> {
+        let changes = [self.changes.clone(), point.to_vec()].concat();
+        let method = methods::build(self.name, self.base.as_deref(), &changes)?;
+        let variant = point.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
+        let preset =
+            if variant.is_empty() { self.preset.clone() } else { format!("{}[{variant}]", self.preset) };
+        Ok(Entrant { preset, method })
+    }
+}
+
 impl EntrantArgs {
-    /// Builds every method, refusing presets and keys that none of them has.
+    /// Builds every method at every point of its grid, refusing presets and keys that none of them has.
     pub fn build(&self) -> Result<Vec<Entrant>, CliError> {
+        let mut entrants = Vec::new();
+        for contender in self.contenders()? {
+            for point in combinations(&contender.axes).map_err(CliError::usage)? {
+                entrants.push(contender.entrant(&point)?);
+            }
+        }
+        Ok(entrants)
+    }
+
+    /// The listed methods, checked, with their own part of the changes and of the grid.
+    pub fn contenders(&self) -> Result<Vec<Contender>, CliError> {
         let mut changes: Vec<Change> =
             self.set.iter().map(|text| split_change(text)).collect::<Result<_, _>>()?;
         let short = [("objective", &self.objective), ("selector", &self.selector)];
         changes.extend(short.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))));
+        let axes: Vec<(String, Vec<String>)> = self
+            .grid
+            .iter()
+            .map(|text| Axis::parse(text).map(|axis| (axis.key, axis.values)))
+            .collect::<Result<_, _>>()
+            .map_err(|error| CliError::Usage(format!("--grid {error}")))?;
 
-        let mut used = vec![false; changes.len()];
+        let mut used = Used { set: vec![false; changes.len()], grid: vec![false; axes.len()] };
         let mut preset_used = self.preset.is_none();
-        let mut entrants = Vec::new();
+        let mut contenders = Vec::new();
         for text in &self.method {
-            let (name, own_preset) = match text.split_once(':') {
-                Some((name, preset)) => (name, Some(preset)),
-                None => (text.as_str(), None),
-            };
-            let presets =
-                METHODS.iter().find(|entry| entry.name == name).map_or(&[][..], |entry| entry.presets);
-            let shared = self.preset.as_deref().filter(|preset| presets.contains(preset));
-            preset_used |= shared.is_some();
-            let preset = own_preset.or(shared);
-            let plain = methods::build(name, preset, &[])?;
-            let mut own = Vec::new();
-            for ((key, value), used) in changes.iter().zip(&mut used) {
-                let (scope, key) = key.split_once('.').map_or((None, key.as_str()), |(m, k)| (Some(m), k));
-                // `dm-ida.key` means every preset of dm-ida, unless plain dm-ida itself takes part.
-                let exact = scope.is_some_and(|scope| self.method.iter().any(|listed| listed == scope));
-                let meant = scope.is_none_or(|scope| scope == text || (!exact && scope == name));
-                let known = plain.params().get(key).is_some();
-                // A key of one method alone is an error there; a shared key concerns those that have it.
-                if meant && (known || scope.is_some() || self.method.len() == 1) {
-                    *used = true;
-                    own.push((key.to_owned(), value.clone()));
-                }
-            }
-            let method = methods::build(name, preset, &own)?;
-            entrants.push(Entrant { preset: preset.unwrap_or("default").to_owned(), method });
+            let mut contender = self.listed(text, &mut preset_used)?;
+            let plain = methods::build(contender.name, contender.base.as_deref(), &contender.changes)?;
+            let known = |key: &str| plain.params().get(key).is_some();
+            contender.changes.extend(self.concerned(text, &changes, &mut used.set, known));
+            let own = self.concerned(text, &axes, &mut used.grid, known);
+            contender.axes = own.into_iter().map(|(key, values)| Axis { key, values }).collect();
+            contender.entrant(&[])?;
+            contenders.push(contender);
         }
-        if let Some((key, _)) = changes.iter().zip(used).find_map(|(change, used)| (!used).then_some(change))
-        {
-            return Err(CliError::Usage(format!(
-                "--set {key}: none of the methods given has that parameter"
-            )));
-        }
+        used.check(&changes, &axes)?;
         match &self.preset {
             Some(preset) if !preset_used => Err(unknown_preset(preset, &self.method)),
-            _ => Ok(entrants),
+            _ => Ok(contenders),
         }
     }
+
+    /// One `name`, `name:preset` or `name:file.toml`.
+    fn listed(&self, text: &str, preset_used: &mut bool) -> Result<Contender, CliError> {
+        let (name, own) = match text.split_once(':') {
+            Some((name, preset)) => (name, Some(preset)),
+            None => (text, None),
+        };
+        let entry = METHODS.iter().find(|entry| entry.name == name);
+        let Some(entry) = entry else {
+            return Err(methods::build(name, None, &[])
+                .err()
+                .map_or_else(|| CliError::usage(name), CliError::from));
+        };
+        let mut contender = Contender {
+            name: entry.name,
+            preset: "default".to_owned(),
+            changes: Vec::new(),
+            base: None,
+            axes: Vec::new(),
+        };
+        let shared = self.preset.as_deref().filter(|_| own.is_none());
+        if let Some(path) = own.or(shared).filter(|preset| is_file_name(preset)) {
+            let file = PresetFile::read(Path::new(path)).map_err(CliError::usage)?;
+            match file.changes(name) {
+                Some(changes) => {
+                    *preset_used |= own.is_none();
+                    contender.preset = path.to_owned();
+                    contender.changes = changes.to_vec();
+                }
+                None if own.is_some() => {
+                    let known = file.method_names().collect::<Vec<_>>().join(", ");
+                    return Err(CliError::Usage(format!("{path} has no [{name}]; it has {known}")));
+                }
+                None => {}
+            }
+        } else if let Some(preset) = own.or(shared.filter(|preset| entry.presets.contains(preset))) {
+            *preset_used |= own.is_none();
+            contender.preset = preset.to_owned();
+            contender.base = Some(preset.to_owned());
+        }
+        Ok(contender)
+    }
+
+    /// Which of the keyed items are meant for the method listed as `text`; marks them as used.
+    fn concerned<T: Clone>(
+        &self,
+        text: &str,
+        items: &[(String, T)],
+        used: &mut [bool],
+        known: impl Fn(&str) -> bool,
+    ) -> Vec<(String, T)> {
+        let name = text.split_once(':').map_or(text, |(name, _)| name);
+        let mut own = Vec::new();
+        for ((key, value), used) in items.iter().zip(used) {
+            let (scope, key) = key.split_once('.').map_or((None, key.as_str()), |(m, k)| (Some(m), k));
+            // `dm-ida.key` means every preset of dm-ida, unless plain dm-ida itself takes part.
+            let exact = scope.is_some_and(|scope| self.method.iter().any(|listed| listed == scope));
+            let meant = scope.is_none_or(|scope| scope == text || (!exact && scope == name));
+            // A key of one method alone is an error there; a shared key concerns those that have it.
+            if meant && (known(key) || scope.is_some() || self.method.len() == 1) {
+                *used = true;
+                own.push((key.to_owned(), value.clone()));
+            }
+        }
+        own
+    }
+}
+
+/// Which items of `--set` and `--grid` concerned any method.
+struct Used {
+    set: Vec<bool>,
+    grid: Vec<bool>,
+}
+
+impl Used {
+    fn check<S, G>(&self, set: &[(String, S)], grid: &[(String, G)]) -> Result<(), CliError> {
+        let set = set.iter().map(|(key, _)| ("--set", key)).zip(&self.set);
+        let grid = grid.iter().map(|(key, _)| ("--grid", key)).zip(&self.grid);
+        match set.chain(grid).find(|(_, used)| !**used) {
+            Some(((option, key), _)) => {
+                Err(CliError::Usage(format!("{option} {key}: none of the methods given has that parameter")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_file_name(preset: &str) -> bool {
+    Path::new(preset).extension().is_some_and(|extension| extension == "toml")
 }
 
 fn unknown_preset(preset: &str, methods: &[String]) -> CliError {

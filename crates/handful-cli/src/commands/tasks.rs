@@ -5,14 +5,12 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use handful_data::{
-    Episode, EpisodeSampler, EpisodeSpec, FeatureTable, OpenOptions, open_table, read_task_list,
-    write_task_list,
-};
+use handful_data::{Episode, FeatureTable, OpenOptions, open_table, read_task_list, write_task_list};
 use serde_json::json;
 
 use crate::commands::bench::Format;
 use crate::commands::data::create;
+use crate::commands::setting::SettingArgs;
 use crate::error::CliError;
 
 /// Arguments of `handful tasks`.
@@ -37,51 +35,8 @@ struct SampleArgs {
     /// File to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Number of tasks
-    #[arg(long, default_value_t = 1000)]
-    tasks: u64,
-    /// Seed of the tasks
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Classes of a task
-    #[arg(long, default_value_t = 5)]
-    ways: usize,
-    /// Labelled rows per class
-    #[arg(long, default_value_t = 1)]
-    shots: usize,
-    /// With this, each class has a random number of labelled rows from --shots to this
-    #[arg(long, value_name = "SHOTS")]
-    most_shots: Option<usize>,
-    /// Rows per class to label and score
-    #[arg(long, default_value_t = 15)]
-    queries: usize,
-    /// Rows of all classes together to label and score, instead of --queries for each
-    #[arg(long, value_name = "ROWS")]
-    total_queries: Option<usize>,
-    /// Unlabelled rows per class besides the queries; 0 makes the queries the unlabelled rows (transductive)
-    #[arg(long, default_value_t = 0)]
-    unlabeled: usize,
-    /// Draw the class shares of the queries from a Dirichlet distribution with this parameter (2 is usual)
-    #[arg(long, value_name = "PARAMETER")]
-    query_imbalance: Option<f64>,
-    /// The same for the unlabelled rows
-    #[arg(long, value_name = "PARAMETER")]
-    pool_imbalance: Option<f64>,
-    /// Only this many of the classes, at random, have queries and unlabelled rows
-    #[arg(long, value_name = "CLASSES")]
-    effective_ways: Option<usize>,
-    /// Other classes whose rows are mixed into the unlabelled rows
-    #[arg(long, default_value_t = 0, value_name = "CLASSES")]
-    distractor_classes: usize,
-    /// Rows of each such class
-    #[arg(long, default_value_t = 0, value_name = "ROWS")]
-    distractor_rows: usize,
-    /// Other classes that add queries which belong to no class of the task
-    #[arg(long, default_value_t = 0, value_name = "CLASSES")]
-    open_classes: usize,
-    /// Queries of each such class
-    #[arg(long, default_value_t = 0, value_name = "ROWS")]
-    open_rows: usize,
+    #[command(flatten)]
+    setting: SettingArgs,
 }
 
 #[derive(Args)]
@@ -107,27 +62,9 @@ pub fn run(args: &TasksArgs) -> Result<(), CliError> {
 }
 
 fn sample(args: &SampleArgs) -> Result<(), CliError> {
-    if args.tasks == 0 {
-        return Err(CliError::Usage("--tasks must be at least 1".into()));
-    }
     let table = open_table(&args.features, &OpenOptions::default())?;
-    let spec = EpisodeSpec {
-        ways: args.ways,
-        shots: args.shots,
-        queries: args.queries,
-        unlabeled: args.unlabeled,
-        most_shots: args.most_shots,
-        total_queries: args.total_queries,
-        query_imbalance: args.query_imbalance,
-        pool_imbalance: args.pool_imbalance,
-        effective_ways: args.effective_ways,
-        distractor_classes: args.distractor_classes,
-        distractor_rows: args.distractor_rows,
-        open_classes: args.open_classes,
-        open_rows: args.open_rows,
-    };
-    let sampler = EpisodeSampler::new(&table, spec, args.seed)?;
-    let episodes = (0..args.tasks).map(|index| sampler.episode(index));
+    let (sampler, count) = args.setting.sampler(&table)?;
+    let episodes = (0..count as u64).map(|index| sampler.episode(index));
     match &args.output {
         Some(path) => write_task_list(BufWriter::new(create(path)?), table.rows(), table.dim(), episodes)?,
         None => write_task_list(std::io::stdout().lock(), table.rows(), table.dim(), episodes)?,

@@ -182,20 +182,19 @@ pub(super) fn open(path: &Path, kind: DatasetKind, part: Option<Part>) -> Result
 }
 
 fn part_of(kind: DatasetKind, coarse: u8, name: &str) -> Option<Part> {
-    let (validation, novel, base) = match kind {
-        DatasetKind::Fc100 => {
-            let (validation, novel) = (FC100_VALIDATION.contains(&coarse), FC100_NOVEL.contains(&coarse));
-            (validation, novel, !validation && !novel)
-        }
-        _ => (
-            CIFAR_FS_VALIDATION.contains(&name),
-            CIFAR_FS_NOVEL.contains(&name),
-            CIFAR_FS_BASE.contains(&name),
-        ),
-    };
-    [(validation, Part::Validation), (novel, Part::Novel), (base, Part::Base)]
-        .into_iter()
-        .find_map(|(is_in, part)| is_in.then_some(part))
+    match kind {
+        DatasetKind::Fc100 if FC100_VALIDATION.contains(&coarse) => Some(Part::Validation),
+        DatasetKind::Fc100 if FC100_NOVEL.contains(&coarse) => Some(Part::Novel),
+        DatasetKind::Fc100 => Some(Part::Base),
+        _ => cifar_fs_part(name),
+    }
+}
+
+/// The part of CIFAR-FS that a class of CIFAR-100 belongs to, by its name.
+pub fn cifar_fs_part(name: &str) -> Option<Part> {
+    let parts =
+        [(CIFAR_FS_BASE, Part::Base), (CIFAR_FS_VALIDATION, Part::Validation), (CIFAR_FS_NOVEL, Part::Novel)];
+    parts.into_iter().find_map(|(names, part)| names.contains(&name).then_some(part))
 }
 
 /// The records of one file: coarse label, fine label and where the pixels begin.

@@ -18,6 +18,7 @@ mod tiered;
 
 use std::{path::Path, sync::Arc};
 
+pub use cifar::cifar_fs_part;
 pub use files::open_images;
 pub use image_source::Image;
 use image_source::ImageSource;

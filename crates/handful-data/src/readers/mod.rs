@@ -110,6 +110,11 @@ fn relabel(table: FeatureTable, labels: &Path) -> Result<FeatureTable, DataError
     table.with_classes(ClassIndex::from_names(&names))
 }
 
+/// SHA-256 of bytes in hexadecimal: a name for their content.
+pub fn content_digest(bytes: &[u8]) -> String {
+    hex_digest(bytes)
+}
+
 /// SHA-256 in hexadecimal.
 pub(crate) fn hex_digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()

@@ -96,6 +96,14 @@ impl FeatureTable {
         })
     }
 
+    /// A table of features made in code, such as those of images; `name` is used in messages.
+    pub fn from_features(name: &Path, features: Matrix<f32>, ids: Vec<String>) -> Result<Self, DataError> {
+        let classes = ClassIndex::unlabeled(features.rows());
+        let features = FeatureStore::Memory(Arc::new(features));
+        let (path, format) = (name.to_owned(), "made in code");
+        Self::from_parts(TableParts { path, format, sha256: None, features, ids: Some(ids), classes })
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.features.rows()
@@ -195,6 +203,25 @@ impl FeatureTable {
         })
     }
 
+    /// A table of the given rows, in the given order. Rows keep their ids, classes their names and order; classes
+    /// without a row are left out.
+    ///
+    /// # Panics
+    /// If a row is beyond the table.
+    pub fn select(&self, rows: &[usize]) -> Result<Self, DataError> {
+        let class_names = self.class_names();
+        let labels: Vec<Option<&str>> =
+            rows.iter().map(|&row| self.class_of_row(row).map(|class| class_names[class].as_str())).collect();
+        Self::from_parts(TableParts {
+            path: self.path.clone(),
+            format: self.format,
+            sha256: None,
+            features: FeatureStore::Memory(Arc::new(self.gather(rows))),
+            ids: Some(rows.iter().map(|&row| self.id(row)).collect()),
+            classes: ClassIndex::from_names_in_order(&labels, class_names),
+        })
+    }
+
     /// The same table with other classes.
     pub(crate) fn with_classes(self, classes: ClassIndex) -> Result<Self, DataError> {
         if classes.rows() != self.rows() {
@@ -261,6 +288,16 @@ mod tests {
             FeatureTable::from_parts(mismatched),
             Err(DataError::LengthMismatch { features: 3, other: 2, what: "labels", .. })
         ));
+    }
+
+    #[test]
+    fn selected_rows_keep_their_ids_and_classes() {
+        let mut whole = parts(Matrix::from_vec(3, 1, vec![0.0, 1.0, 2.0]));
+        whole.classes = ClassIndex::from_names(&[Some("b"), Some("a"), Some("c")]);
+        let table = FeatureTable::from_parts(whole).unwrap().select(&[2, 0]).unwrap();
+        assert_eq!((table.id(0), table.id(1)), ("2".to_owned(), "0".to_owned()));
+        assert_eq!(table.class_names(), ["b", "c"]);
+        assert_eq!((table.class_of_row(0), table.gather(&[0]).row(0)), (Some(1), &[2.0][..]));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! Features are streamed, so that a table larger than memory can be converted, and a file appears under its name
 //! only when it is complete.
 
+mod columns;
 mod delimited;
 mod npy;
 mod npz;
@@ -22,6 +23,8 @@ use crate::{
     readers::{Separator, TableFormat, sibling},
     table::FeatureTable,
 };
+
+pub use columns::{Cells, write_columns};
 
 const WRITABLE: &str = ".npy, .npz, .safetensors, .parquet, .csv, .tsv";
 

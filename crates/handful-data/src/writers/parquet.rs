@@ -109,7 +109,7 @@ impl Column {
     }
 }
 
-fn push_text(page: &mut Vec<u8>, text: &str) {
+pub(super) fn push_text(page: &mut Vec<u8>, text: &str) {
     page.extend((text.len() as u32).to_le_bytes());
     page.extend(text.as_bytes());
 }
@@ -188,7 +188,7 @@ fn footer(table: &FeatureTable, columns: &[Column], groups: &[(usize, Vec<Chunk>
     footer.finish()
 }
 
-fn group(name: &str, repetition: Option<i64>, children: usize) -> Vec<u8> {
+pub(super) fn group(name: &str, repetition: Option<i64>, children: usize) -> Vec<u8> {
     let mut element = Thrift::default();
     if let Some(repetition) = repetition {
         element.integer(3, repetition);
@@ -197,7 +197,7 @@ fn group(name: &str, repetition: Option<i64>, children: usize) -> Vec<u8> {
     element.finish()
 }
 
-fn leaf(name: &str, repetition: i64, physical: i64, is_text: bool) -> Vec<u8> {
+pub(super) fn leaf(name: &str, repetition: i64, physical: i64, is_text: bool) -> Vec<u8> {
     let mut element = Thrift::default();
     element.integer(1, physical).integer(3, repetition).text(4, name);
     if is_text {
@@ -221,7 +221,7 @@ fn column_chunk(column: Column, chunk: &Chunk) -> Vec<u8> {
 
 /// A structure of the Thrift compact protocol being written. Fields must come in ascending order.
 #[derive(Default)]
-struct Thrift {
+pub(super) struct Thrift {
     bytes: Vec<u8>,
     last: i64,
 }
@@ -233,12 +233,12 @@ impl Thrift {
     }
 
     /// A 32-bit number.
-    fn integer(&mut self, field: i64, value: i64) -> &mut Self {
+    pub(super) fn integer(&mut self, field: i64, value: i64) -> &mut Self {
         self.number(field, 5, value)
     }
 
     /// A 64-bit number.
-    fn long(&mut self, field: i64, value: i64) -> &mut Self {
+    pub(super) fn long(&mut self, field: i64, value: i64) -> &mut Self {
         self.number(field, 6, value)
     }
 
@@ -248,14 +248,14 @@ impl Thrift {
         self
     }
 
-    fn text(&mut self, field: i64, text: &str) -> &mut Self {
+    pub(super) fn text(&mut self, field: i64, text: &str) -> &mut Self {
         self.field(field, 8);
         push_varint(&mut self.bytes, text.len() as u64);
         self.bytes.extend(text.as_bytes());
         self
     }
 
-    fn structure(&mut self, field: i64, write: impl FnOnce(&mut Self)) -> &mut Self {
+    pub(super) fn structure(&mut self, field: i64, write: impl FnOnce(&mut Self)) -> &mut Self {
         self.field(field, 12);
         let mut inner = Self::default();
         write(&mut inner);
@@ -263,18 +263,18 @@ impl Thrift {
         self
     }
 
-    fn structures(&mut self, field: i64, items: &[Vec<u8>]) -> &mut Self {
+    pub(super) fn structures(&mut self, field: i64, items: &[Vec<u8>]) -> &mut Self {
         self.list(field, 12, items.len());
         items.iter().for_each(|item| self.bytes.extend(item));
         self
     }
 
-    fn integers(&mut self, field: i64, values: &[i64]) {
+    pub(super) fn integers(&mut self, field: i64, values: &[i64]) {
         self.list(field, 5, values.len());
         values.iter().for_each(|&value| push_varint(&mut self.bytes, zigzag(value)));
     }
 
-    fn texts(&mut self, field: i64, texts: &[&str]) {
+    pub(super) fn texts(&mut self, field: i64, texts: &[&str]) {
         self.list(field, 8, texts.len());
         for text in texts {
             push_varint(&mut self.bytes, text.len() as u64);
@@ -292,7 +292,7 @@ impl Thrift {
         }
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    pub(super) fn finish(mut self) -> Vec<u8> {
         self.bytes.push(0);
         self.bytes
     }

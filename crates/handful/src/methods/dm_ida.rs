@@ -8,8 +8,9 @@
 //! then     one more fit on what has joined
 //! ```
 //!
-//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `authors` (the
-//! constants and order of the published code), `paper` (the text read literally). What the text and the code disagree
+//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `balanced` (told that
+//! all classes have as many unlabelled rows), `authors` (the constants and order of the published code), `paper` (the
+//! text read literally). What the text and the code disagree
 //! on is listed at each constant in `presets.rs`.
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
 use crate::objective::{ObjectiveKind, check_range};
 use crate::presets;
 use crate::scalar::Scalar;
-use crate::self_training::{SelfTrainingParams, UnlabelledRows, self_train};
+use crate::self_training::{SelfTrainingParams, UnlabelledRows, predictions, self_train};
 use crate::solution::{FitTrace, Solution, Trace};
 use crate::task::Task;
 use crate::transform::Transform;
@@ -54,12 +55,13 @@ pub struct DmIdaParams {
 
 impl MethodParams for DmIdaParams {
     const NAME: &'static str = "dm-ida";
-    const PRESETS: &'static [&'static str] = &["default", "fast", "authors", "paper"];
+    const PRESETS: &'static [&'static str] = &["default", "fast", "balanced", "authors", "paper"];
 
     fn preset(name: &str) -> Option<Self> {
         match name {
             "default" => Some(presets::default()),
             "fast" => Some(presets::fast()),
+            "balanced" => Some(presets::balanced()),
             "authors" => Some(presets::authors()),
             "paper" => Some(presets::paper()),
             _ => None,
@@ -130,8 +132,8 @@ impl DmIda {
         }
 
         let mut solution = Solution::from_probabilities(
-            classifier.probabilities(task.query()),
-            classifier.probabilities(task.pool()),
+            predictions(&classifier, task.query(), params.self_training.class_sizes),
+            predictions(&classifier, task.pool(), params.self_training.class_sizes),
         );
         if !trained.credibility.is_empty() {
             solution.credibility = trained.credibility;
@@ -150,7 +152,8 @@ impl Method for DmIda {
     fn prior(&self) -> PriorKnowledge {
         PriorKnowledge {
             setting: Setting::UsesUnlabelled,
-            knows_class_sizes: self.params.self_training.cap_at_equal_share,
+            knows_class_sizes: self.params.self_training.cap_at_equal_share
+                || self.params.self_training.class_sizes.known(),
         }
     }
 

@@ -1,0 +1,217 @@
+//! `handful label`: a handful of labels in, the whole pool labelled out.
+
+mod atomic;
+mod columns;
+mod evaluate;
+mod explain;
+mod images;
+mod input;
+mod output;
+mod report;
+mod review;
+mod table_pool;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use handful::labelling::{LabelError, LabelParams, Labelling, label_pool};
+use handful_data::{FeatureTable, OpenOptions, open_table};
+use serde_json::Value;
+
+use crate::commands::bench::Format;
+use crate::error::CliError;
+use columns::Columns;
+use input::GivenLabels;
+use output::OutputFormat;
+use table_pool::TablePool;
+
+/// Share of labelled rows that may look as strange as a rejected row.
+const REJECT_MISS: f64 = 0.05;
+
+/// Arguments of `handful label`.
+#[derive(Args)]
+pub struct LabelArgs {
+    /// Feature table (.npy .npz .safetensors .parquet .csv …), or a folder of images
+    pool: PathBuf,
+    /// Labels you know: a file `id,label` (or a filled-in review.csv). May be repeated; later files win
+    #[arg(long, value_name = "FILE")]
+    labels: Vec<PathBuf>,
+    /// Where to write the labelled pool: .csv, .jsonl, .parquet, .json (Label Studio), or a folder for --as links
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Format of the output, where the extension does not say it
+    #[arg(long = "as", value_enum, value_name = "FORMAT")]
+    output_format: Option<OutputFormat>,
+    /// Accept only labels whose estimated share of errors stays below this; the others go to the review file
+    #[arg(long, value_name = "SHARE")]
+    max_error: Option<f64>,
+    /// File for the rows to check by hand, most informative first [default: review.csv beside the output]
+    #[arg(long, value_name = "FILE")]
+    review: Option<PathBuf>,
+    /// Mark rows that belong to none of the classes as rejected
+    #[arg(long)]
+    reject: bool,
+    /// Explain the label of this row: its nearest labelled rows, and when it was selected. May be repeated
+    #[arg(long, value_name = "ID")]
+    explain: Vec<String>,
+    /// Backbone weights that turn images into features
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Folder where features of images are kept, by the content of image and weights
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+    /// Change a parameter of the rule, as key=value
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Threads; 0 for one per core. The labels do not depend on it
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// What to print
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    #[command(flatten)]
+    evaluation: evaluate::EvaluateArgs,
+}
+
+/// A pool that has been labelled: what every output is written from.
+pub struct Job {
+    pub table: FeatureTable,
+    pub given: GivenLabels,
+    pub labelling: Labelling,
+    /// Rows of no class; all false without --reject.
+    pub rejected: Vec<bool>,
+    /// Rows whose label is accepted; all true without --max-error.
+    pub accepted: Vec<bool>,
+    /// Estimated share of wrong labels among the accepted.
+    pub estimated_error: Option<f64>,
+    /// The images' files, where the pool is a folder of images.
+    pub files: Option<Vec<PathBuf>>,
+}
+
+/// Runs the command.
+pub fn run(args: &LabelArgs) -> Result<(), CliError> {
+    if let Some(share) = args.max_error.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+        return Err(CliError::Usage(format!("--max-error {share}: give a share above 0 and below 1")));
+    }
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(args.threads).build();
+    let threads = threads.map_err(|error| CliError::Failed(format!("cannot start threads: {error}")))?;
+    threads.install(|| run_in_threads(args))
+}
+
+fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
+    let params = parameters(args)?;
+    if let Some(draws) = args.evaluation.evaluate {
+        let table = open_table(&args.pool, &OpenOptions::default())?;
+        table.check_finite()?;
+        return evaluate::run(&args.evaluation, draws, &table, &params, args.format);
+    }
+    let Some(output) = args.output.as_ref().map(Some).or((!args.explain.is_empty()).then_some(None)) else {
+        return Err(CliError::Usage("say where to write the labels with -o FILE".into()));
+    };
+    // Found out before the work rather than after it.
+    let format = output.map(|path| OutputFormat::of(path, args.output_format)).transpose()?;
+    let job = job(args, &params)?;
+    let rows_to_explain =
+        args.explain.iter().map(|id| job.given.row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
+    let mut written = report::Written::default();
+    if let (Some(path), Some(format)) = (output, format) {
+        written.changes = report::changes(path, format, &job)?;
+        let review =
+            args.review.clone().or_else(|| args.max_error.map(|_| path.with_file_name("review.csv")));
+        if let Some(review) = &review {
+            if review == path {
+                return Err(CliError::Usage("the review file and the output are the same file".into()));
+            }
+            written.review_rows = Some(review::write(review, &job)?);
+            written.review = Some(review.clone());
+        }
+        output::write(path, format, &Columns::of(&job), &job)?;
+        written.output = Some(path.clone());
+    }
+    report::print(args.format, &job, &written, args.max_error)?;
+    rows_to_explain.into_iter().try_for_each(|row| explain::print(&job, row))
+}
+
+fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
+    let (table, folder_labels, files) = if args.pool.is_dir() {
+        let pool = images::open(&args.pool, args.weights.as_deref(), args.cache.as_deref())?;
+        (pool.table, pool.labels, Some(pool.files))
+    } else {
+        (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)
+    };
+    let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
+    let labelling = label_pool(&TablePool(&table), &given.labels, given.classes.len(), params)
+        .map_err(|error| worded(error, &table, &given))?;
+    let rejected = if args.reject {
+        labelling.reject(REJECT_MISS).ok_or_else(|| {
+            CliError::Usage(format!(
+                "--reject needs at least {} labels of classes with two or more, to know what a familiar row looks \
+                 like; there are {}",
+                handful::labelling::calibration::ENOUGH,
+                labelling.left_out.len()
+            ))
+        })?
+    } else {
+        vec![false; table.rows()]
+    };
+    let may: Vec<bool> = rejected.iter().map(|rejected| !rejected).collect();
+    let (accepted, estimated_error) = match args.max_error {
+        Some(max_error) => {
+            let accepted = labelling.accept(max_error, &may);
+            (accepted.accepted, Some(accepted.estimated_error))
+        }
+        None => (may, None),
+    };
+    Ok(Job { table, given, labelling, rejected, accepted, estimated_error, files })
+}
+
+/// The engine speaks of row and class numbers; people know ids and names.
+fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliError {
+    let path = table.path().display();
+    match error {
+        LabelError::TooFewClasses { .. } => {
+            let only = given.classes.first().map_or(String::new(), |name| format!(" (`{name}`)"));
+            CliError::Usage(format!(
+                "the labels name only one class{only}; give labels of at least two classes"
+            ))
+        }
+        LabelError::Contradiction { first, second } => CliError::Usage(format!(
+            "{path}: rows `{}` (labelled {}) and `{}` (labelled {}) have the same features, so nothing can tell their \
+             classes apart; remove one of the two labels",
+            table.id(first),
+            given.name_of_row(first),
+            table.id(second),
+            given.name_of_row(second)
+        )),
+        LabelError::NotFinite { row, column, value } => CliError::Usage(format!(
+            "{path}: row `{}`, column {column} is {value}; features must be finite",
+            table.id(row)
+        )),
+        LabelError::Read(error) => CliError::Failed(error.to_string()),
+        other => CliError::usage(other),
+    }
+}
+
+fn parameters(args: &LabelArgs) -> Result<LabelParams, CliError> {
+    let params = LabelParams { look_for_strangers: args.reject, ..LabelParams::default() };
+    let mut map = match serde_json::to_value(params) {
+        Ok(Value::Object(map)) => map,
+        _ => serde_json::Map::new(),
+    };
+    for text in &args.set {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| CliError::Usage(format!("--set {text}: write it as key=value")))?;
+        if !map.contains_key(key) {
+            let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(CliError::Usage(format!(
+                "--set {key}: there is no such parameter; there are {known}"
+            )));
+        }
+        let value = serde_json::from_str(value).map_err(|_| {
+            CliError::Usage(format!("--set {text}: the value must be a number, true or false"))
+        })?;
+        map.insert(key.to_owned(), value);
+    }
+    serde_json::from_value(Value::Object(map)).map_err(|error| CliError::Usage(format!("--set: {error}")))
+}

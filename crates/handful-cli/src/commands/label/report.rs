@@ -1,0 +1,205 @@
+//! What a run prints: what was done, how far to trust it, and what changed since the last one.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::Job;
+use super::columns::line;
+use super::output::OutputFormat;
+use crate::commands::bench::Format;
+use crate::error::CliError;
+
+/// What was written, and what it replaced.
+#[derive(Default)]
+pub struct Written {
+    pub output: Option<PathBuf>,
+    pub review: Option<PathBuf>,
+    pub review_rows: Option<usize>,
+    pub changes: Option<Changes>,
+}
+
+/// Differences to the file that was there before.
+pub struct Changes {
+    pub changed: usize,
+    pub added: usize,
+    pub removed: usize,
+    /// The first few, as `id: before -> after`.
+    pub examples: Vec<String>,
+}
+
+const EXAMPLES: usize = 5;
+
+/// Compares with an earlier CSV of the same name; `None` where there is none or it is of another kind.
+pub fn changes(path: &Path, format: OutputFormat, job: &Job) -> Result<Option<Changes>, CliError> {
+    if format != OutputFormat::Csv || !path.exists() {
+        return Ok(None);
+    }
+    let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else { return Ok(None) };
+    let header = reader.headers().map(|header| header.iter().take(2).collect::<Vec<_>>() == ["id", "label"]);
+    if !header.unwrap_or(false) {
+        return Err(CliError::Usage(format!(
+            "{}: it exists and is not a labelled pool; write to another file",
+            path.display()
+        )));
+    }
+    let records = reader.records().filter_map(Result::ok);
+    let mut before: HashMap<String, String> =
+        records.filter_map(|record| Some((record.get(0)?.to_owned(), record.get(1)?.to_owned()))).collect();
+    let mut changes = Changes { changed: 0, added: 0, removed: 0, examples: Vec::new() };
+    for line in super::columns::Columns::of(job).lines() {
+        let id = job.table.id(line.row);
+        match before.remove(&id) {
+            Some(earlier) if earlier != line.label => {
+                changes.changed += 1;
+                if changes.examples.len() < EXAMPLES {
+                    changes.examples.push(format!("{id}: {earlier} -> {}", line.label));
+                }
+            }
+            Some(_) => {}
+            None => changes.added += 1,
+        }
+    }
+    changes.removed = before.len();
+    Ok(Some(changes))
+}
+
+/// Prints the report.
+pub fn print(format: Format, job: &Job, written: &Written, max_error: Option<f64>) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    match format {
+        Format::Json => {
+            serde_json::to_writer(&mut out, &document(job, written, max_error))
+                .map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        Format::Table => words(&mut out, job, written, max_error)?,
+    }
+    Ok(out.flush()?)
+}
+
+fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f64>) -> std::io::Result<()> {
+    let labelling = &job.labelling;
+    let given = job.given.labels.len();
+    writeln!(
+        out,
+        "{} rows x {}, {given} labels of {} classes",
+        job.table.rows(),
+        job.table.dim(),
+        job.given.classes.len()
+    )?;
+    if job.given.replaced > 0 {
+        writeln!(out, "{} labels were replaced by those of a later file", job.given.replaced)?;
+    }
+    match labelling.landmarks {
+        Some(landmarks) => writeln!(out, "kernel: {landmarks} landmarks, since the pool is large")?,
+        None => writeln!(out, "kernel: exact, every row compared with every other")?,
+    }
+    let calibration = labelling.calibration;
+    if calibration.fitted {
+        let right = labelling.left_out.iter().filter(|out| out.predicted == out.class).count();
+        writeln!(
+            out,
+            "probabilities: calibrated on {} labels left out, of which {:.0} % were labelled right (temperature {:.2})",
+            calibration.labels_left_out,
+            100.0 * right as f64 / labelling.left_out.len().max(1) as f64,
+            calibration.temperature
+        )?;
+    } else {
+        writeln!(
+            out,
+            "probabilities: uncalibrated, since only {} labels could be left out; take them as a ranking",
+            calibration.labels_left_out
+        )?;
+    }
+    class_sizes(out, job)?;
+    let rejected = job.rejected.iter().filter(|rejected| **rejected).count();
+    if rejected > 0 {
+        writeln!(out, "{rejected} rows look like none of the classes: rejected")?;
+    }
+    if let (Some(max_error), Some(estimated)) = (max_error, job.estimated_error) {
+        let accepted = job.accepted.iter().filter(|accepted| **accepted).count() - given;
+        writeln!(
+            out,
+            "{accepted} labels accepted for at most {:.1} % errors (estimated {:.1} %)",
+            100.0 * max_error,
+            100.0 * estimated
+        )?;
+        if !calibration.fitted {
+            writeln!(out, "  with so few labels that estimate is a guess: give at least 5 of each class")?;
+        }
+    }
+    if let Some(changes) = &written.changes {
+        writeln!(
+            out,
+            "since the last run: {} labels changed, {} rows added, {} removed",
+            changes.changed, changes.added, changes.removed
+        )?;
+        changes.examples.iter().try_for_each(|example| writeln!(out, "  {example}"))?;
+    }
+    if let Some(path) = &written.output {
+        writeln!(out, "written: {}", path.display())?;
+    }
+    if let (Some(path), Some(rows)) = (&written.review, written.review_rows) {
+        writeln!(
+            out,
+            "to check: {} ({rows} rows, most informative first); fill in `label` for some and run again with one more \
+             --labels {}",
+            path.display(),
+            path.display()
+        )?;
+    }
+    Ok(())
+}
+
+/// Classes with the number of rows labelled with them, the largest first.
+fn class_sizes(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
+    const SHOWN: usize = 12;
+    let mut order: Vec<(usize, usize)> = sizes(job).into_iter().enumerate().collect();
+    order.sort_by_key(|&(class, rows)| (std::cmp::Reverse(rows), class));
+    let shown = order.iter().take(SHOWN).map(|&(class, rows)| format!("{} {rows}", job.given.classes[class]));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = order.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more classes") } else { String::new() };
+    writeln!(out, "rows by class: {shown}{more}")
+}
+
+fn sizes(job: &Job) -> Vec<usize> {
+    let mut sizes = vec![0usize; job.given.classes.len()];
+    for (row, label) in job.labelling.rows.iter().enumerate() {
+        if !job.rejected[row] {
+            sizes[label.class] += 1;
+        }
+    }
+    sizes
+}
+
+fn document(job: &Job, written: &Written, max_error: Option<f64>) -> serde_json::Value {
+    let calibration = job.labelling.calibration;
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let count = |source: super::columns::Source| {
+        (0..job.labelling.rows.len()).filter(|&row| line(job, row).source == source).count()
+    };
+    json!({
+        "rows": job.table.rows(),
+        "dim": job.table.dim(),
+        "classes": job.given.classes,
+        "class_rows": sizes(job),
+        "given": count(super::columns::Source::Given),
+        "inferred": count(super::columns::Source::Inferred),
+        "rejected": count(super::columns::Source::Rejected),
+        "landmarks": job.labelling.landmarks,
+        "calibrated": calibration.fitted,
+        "temperature": calibration.temperature,
+        "labels_left_out": calibration.labels_left_out,
+        "max_error": max_error,
+        "estimated_error": job.estimated_error,
+        "accepted": job.accepted.iter().filter(|accepted| **accepted).count(),
+        "changed": written.changes.as_ref().map(|changes| changes.changed),
+        "output": path(&written.output),
+        "review": path(&written.review),
+        "review_rows": written.review_rows,
+    })
+}

@@ -1,0 +1,82 @@
+//! Rows that belong to none of the classes.
+//!
+//! How familiar a row is starts as the largest cosine between its smoothed features and a class's mean labelled row.
+//! The least familiar rows of the pool, in a few clusters, then stand for "something else": a head that may also
+//! answer with one of them says how much of a row's probability is left for the known classes. A pool without
+//! strangers has least familiar rows too; so nothing is rejected by that number alone, but by comparison with labelled
+//! rows that were left out (see [`super::Labelling::reject`]).
+
+use super::LabelParams;
+use super::head::{Example, SoftmaxHead};
+use super::kernel_graph::{KernelGraph, spherical_means};
+use super::neighbours::{Neighbours, Own};
+use super::project::unit;
+use crate::matrix::Matrix;
+use crate::sums::dot_by_lanes;
+
+/// Share of the pool, least familiar first, that stands for everything else.
+const STRANGE_SHARE: f64 = 0.3;
+/// Clusters of those rows.
+const CLUSTERS: usize = 5;
+/// Rows that are clustered at most.
+const MOST: usize = 4000;
+/// How many labels each cluster weighs.
+const CLUSTER_WEIGHT: f64 = 5.0;
+
+/// The largest cosine of each row with a class's mean labelled row.
+pub(crate) fn nearest_class(features: &Matrix<f32>, given: &[Example], ways: usize) -> Vec<f32> {
+    let mut means = Matrix::<f32>::zeros(ways, features.columns());
+    for example in given {
+        let mean = means.row_mut(example.class).iter_mut();
+        mean.zip(features.row(example.row)).for_each(|(mean, value)| *mean += value);
+    }
+    (0..ways).for_each(|class| unit(means.row_mut(class)));
+    let nearest = Neighbours::find(features, &means, 1, Own::Allowed);
+    let cosine = |row: usize| dot_by_lanes(features.row(row), means.row(nearest.of_row(row)[0] as usize));
+    (0..features.rows()).map(cosine).collect()
+}
+
+/// The clusters of the least familiar rows, as examples of classes behind the known ones.
+pub(crate) fn strangers(
+    features: &Matrix<f32>,
+    familiarity: &[f32],
+    given: &[Example],
+    ways: usize,
+) -> (Vec<Example>, usize) {
+    let mut order: Vec<usize> = (0..familiarity.len()).collect();
+    order.sort_by(|&a, &b| familiarity[a].total_cmp(&familiarity[b]).then(a.cmp(&b)));
+    order.truncate((familiarity.len() as f64 * STRANGE_SHARE) as usize);
+    let mut is_given = vec![false; familiarity.len()];
+    given.iter().for_each(|example| is_given[example.row] = true);
+    order.retain(|&row| !is_given[row]);
+    let step = order.len().div_ceil(MOST).max(1);
+    let rows: Vec<usize> = order.into_iter().step_by(step).collect();
+    if rows.len() < 2 * CLUSTERS {
+        return (Vec::new(), 0);
+    }
+    let sample = features.gather(&rows);
+    let centres = spherical_means(&sample, CLUSTERS, 10);
+    let nearest = Neighbours::find(&sample, &centres, 1, Own::Allowed);
+    let weight = CLUSTER_WEIGHT * CLUSTERS as f64 / rows.len() as f64;
+    let example =
+        |(at, &row): (usize, &usize)| Example { row, class: ways + nearest.of_row(at)[0] as usize, weight };
+    (rows.iter().enumerate().map(example).collect(), CLUSTERS)
+}
+
+/// The probability of each row that it belongs to one of the known classes rather than to a cluster of strangers.
+pub(crate) fn known_probability(
+    params: &LabelParams,
+    features: &Matrix<f32>,
+    graph: &KernelGraph,
+    given: &[Example],
+    strangers: &[Example],
+    ways: usize,
+    clusters: usize,
+) -> Vec<f32> {
+    let examples: Vec<Example> = given.iter().chain(strangers).copied().collect();
+    let head = SoftmaxHead::fit(features, &examples, ways + clusters, params.inverse_penalty);
+    let probabilities = head.probabilities(features);
+    let known: Vec<f32> = probabilities.iter_rows().map(|row| row[..ways].iter().sum()).collect();
+    let known = Matrix::from_vec(known.len(), 1, known);
+    graph.smooth(&known, params.prediction_share, params.prediction_rounds).as_slice().to_vec()
+}

@@ -1,0 +1,111 @@
+//! The practical job: a handful of labels in, the whole pool labelled, with what each label is worth.
+//!
+//! Few-shot tasks have 5 classes and 75 rows; a pool has any number of both, and nobody knows the sizes of its
+//! classes. What carries over, found on the CIFAR-FS validation classes (`docs/labelling.md`):
+//!
+//! 1. rows are compared in 128 principal coordinates of their unit-length, centred roots ([`project`]);
+//! 2. features, and later predictions, are smoothed by the neighbourhood kernel that carries the dependence between
+//!    features and predictions ([`kernel_graph`]). The marginal-entropy term of mutual information, which wants equal
+//!    classes, is left out: on unbalanced pools it costs more than it brings on balanced ones;
+//! 3. a softmax head is fitted to the given labels, and once more with the rows that IDA finds most credible
+//!    ([`training`]);
+//! 4. leaving labels out calibrates the probabilities ([`calibration`]), bounds the error of what is accepted
+//!    ([`acceptance`]) and says what a familiar row looks like ([`background`]).
+//!
+//! Large pools use landmarks for the kernel; every step is linear in the number of rows. Results do not depend on the
+//! number of threads.
+
+mod acceptance;
+mod background;
+pub mod calibration;
+mod error;
+mod head;
+mod job;
+mod kernel_graph;
+mod neighbours;
+mod pool;
+mod project;
+mod training;
+
+pub use acceptance::Acceptance;
+pub use calibration::Calibration;
+pub use error::LabelError;
+pub use job::{Labelling, LeftOut, NeighbourRow, RowLabel, label_pool};
+pub use pool::{PoolRows, ReadError};
+
+use serde::{Deserialize, Serialize};
+
+/// Everything the rule can be told; the defaults were tuned on the CIFAR-FS validation classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LabelParams {
+    /// Principal coordinates in which rows are compared.
+    pub components: usize,
+    /// Neighbours of a row in the exact kernel.
+    pub neighbours: usize,
+    /// Share of the neighbourhood in smoothed features.
+    pub feature_share: f64,
+    /// Rounds of smoothing features.
+    pub feature_rounds: usize,
+    /// Share of the neighbourhood in smoothed predictions.
+    pub prediction_share: f64,
+    /// Rounds of smoothing predictions.
+    pub prediction_rounds: usize,
+    /// C of the softmax head.
+    pub inverse_penalty: f64,
+    /// Rounds of selection by IDA.
+    pub selection_rounds: usize,
+    /// The most rows of a class that join in a round.
+    pub selected_per_class: usize,
+    /// The most rows that join, as a share of the rows labelled with the class.
+    pub selected_share: f64,
+    /// What all joined rows together weigh, in given labels.
+    pub pseudo_label_weight: f64,
+    /// Leading coordinates in which IDA is computed.
+    pub ida_components: usize,
+    /// The most rows for which every row is compared with every other.
+    pub exact_rows: usize,
+    /// Landmarks of larger pools.
+    pub landmarks: usize,
+    /// Landmarks of a row.
+    pub landmark_neighbours: usize,
+    /// Rounds of smoothing features through landmarks, each of which reaches further than an exact one.
+    pub landmark_feature_rounds: usize,
+    /// The most parts in which labels are left out; 0 leaves none out and calibrates nothing.
+    pub left_out_parts: usize,
+    /// T of probabilities where too few labels can be left out to fit one, and what a fitted T is pulled towards.
+    pub prior_temperature: f64,
+    /// What estimated errors are multiplied by before rows are accepted.
+    pub error_safety: f64,
+    /// Look for rows of no class.
+    pub look_for_strangers: bool,
+    /// Seed of the start of the principal directions.
+    pub seed: u64,
+}
+
+impl Default for LabelParams {
+    fn default() -> Self {
+        Self {
+            components: 128,
+            neighbours: 10,
+            feature_share: 0.8,
+            feature_rounds: 3,
+            prediction_share: 0.8,
+            prediction_rounds: 5,
+            inverse_penalty: 10.0,
+            selection_rounds: 1,
+            selected_per_class: 20,
+            selected_share: 0.3,
+            pseudo_label_weight: 0.3,
+            ida_components: 16,
+            exact_rows: 20_000,
+            landmarks: 4096,
+            landmark_neighbours: 6,
+            landmark_feature_rounds: 2,
+            left_out_parts: 5,
+            prior_temperature: 0.6,
+            error_safety: 1.5,
+            look_for_strangers: false,
+            seed: 1,
+        }
+    }
+}
