@@ -20,7 +20,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compare methods on made-up features: no data, no download, a few seconds
+    /// Compare methods on real features that come with the program: no download, a few seconds
     Demo(commands::demo::DemoArgs),
     /// Compare methods on a feature table, on identical tasks
     Bench(Box<commands::bench::BenchArgs>),

@@ -27,7 +27,7 @@ fn bitmap(class: usize, image: usize) -> Vec<u8> {
     bytes.extend([0; 24]);
     for y in 0..SIDE {
         for x in 0..SIDE {
-            let bright = (x + y * (class % 2) + image) / (class + 1) % 2 == 0;
+            let bright = ((x + y * (class % 2) + image) / (class + 1)).is_multiple_of(2);
             bytes.extend([if bright { 230 } else { 20 }, (40 * class) as u8, (7 * image) as u8]);
         }
     }

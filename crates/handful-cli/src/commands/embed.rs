@@ -60,6 +60,11 @@ pub struct NetworkArgs {
 }
 
 impl NetworkArgs {
+    /// A network of our own weights, on the CPU.
+    pub fn of_weights(path: &Path) -> Self {
+        Self { weights: Some(path.to_owned()), backbone: None, size: None, device: "cpu".to_owned() }
+    }
+
     /// Reads the network.
     pub fn open(&self) -> Result<Backbone, CliError> {
         let backbone = self.backbone.as_deref().map(str::parse).transpose()?;

@@ -1,7 +1,7 @@
 //! Convolution on the CPU: `Y = W · columns(X)` and its two gradients as matrix products.
 //!
 //! burn's CPU backend differentiates a convolution by another convolution whose kernel is as large as the image,
-//! which is several times slower than the products it stands for. Here a group of images becomes one column matrix
+//! which is slower than the products it stands for. Here a group of images becomes one column matrix
 //! `C` (`channels * kernel` rows, a column for each output pixel), and
 //!
 //! ```text
@@ -97,7 +97,7 @@ impl Layer {
             let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
             let width = images.len() * outputs;
             with_scratch([depth * width, filters * width], |columns, together| {
-                self.geometry.to_columns(&images, self.channels, columns);
+                self.geometry.fill_columns(&images, self.channels, columns);
                 let target = if images.len() == 1 { &mut *y } else { &mut *together };
                 let columns = Matrix::new(columns, depth, width);
                 product(target, Matrix::new(weight, filters, depth), columns, false);
@@ -138,7 +138,7 @@ impl Layer {
                 let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
                 let width = images.len() * outputs;
                 with_scratch([depth * width, filters * width], |columns, gathered| {
-                    self.geometry.to_columns(&images, self.channels, columns);
+                    self.geometry.fill_columns(&images, self.channels, columns);
                     let grad = to_group(grad, outputs, images.len(), gathered);
                     let columns = Matrix::new(columns, depth, width).transposed();
                     product(&mut sum, Matrix::new(grad, filters, width), columns, true);

@@ -90,7 +90,7 @@ impl Geometry {
 
     /// The columns of a group of images, `[channels * kernel, images * outputs]`; image `i` of the group fills
     /// columns `i * outputs ..`.
-    pub(crate) fn to_columns(&self, images: &[&[f32]], channels: usize, columns: &mut [f32]) {
+    pub(crate) fn fill_columns(&self, images: &[&[f32]], channels: usize, columns: &mut [f32]) {
         let plane = self.input[0] * self.input[1];
         let outputs = self.output()[0] * self.output()[1];
         let width = images.len() * outputs;
@@ -106,7 +106,7 @@ impl Geometry {
         }
     }
 
-    /// The transpose of [`Geometry::to_columns`]: adds columns into images.
+    /// The transpose of [`Geometry::fill_columns`]: adds columns into images.
     pub(crate) fn add_columns(&self, columns: &[f32], channels: usize, images: &mut [&mut [f32]]) {
         let plane = self.input[0] * self.input[1];
         let outputs = self.output()[0] * self.output()[1];

@@ -1,7 +1,7 @@
 //! The layers' arithmetic: our own kernels on the CPU, burn's on every other device.
 //!
-//! burn runs everywhere, but its CPU backend trains several times slower than the processor allows; the kernels here
-//! take over the four operations in which the time goes. They are the same functions, tested against burn's own.
+//! burn runs everywhere, but its CPU backend loses time in gradients; the kernels here take over the three operations
+//! in which the time goes. They are the same functions, tested against burn's own.
 
 mod conv;
 mod geometry;

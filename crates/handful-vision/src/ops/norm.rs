@@ -46,11 +46,11 @@ fn leaky(z: f32, slope: f32) -> f32 {
 }
 
 /// The planes of channel `c` of each image.
-fn channel<'a>(
-    x: &'a [f32],
+fn channel(
+    x: &[f32],
     [batch, channels, plane]: [usize; 3],
     c: usize,
-) -> impl Iterator<Item = &'a [f32]> {
+) -> impl Iterator<Item = &[f32]> {
     (0..batch).map(move |image| &x[(image * channels + c) * plane..][..plane])
 }
 
