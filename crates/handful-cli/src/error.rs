@@ -61,6 +61,16 @@ impl From<StudyError> for CliError {
     }
 }
 
+#[cfg(feature = "vision")]
+impl From<handful_vision::error::VisionError> for CliError {
+    fn from(error: handful_vision::error::VisionError) -> Self {
+        match error {
+            handful_vision::error::VisionError::Diverged { .. } => Self::Failed(error.to_string()),
+            other => Self::usage(other),
+        }
+    }
+}
+
 /// The known name closest to an unknown one, if any is close.
 fn nearest_known(error: &ParamError) -> Option<String> {
     let (given, known) = match error {

@@ -20,7 +20,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compare methods on made-up features: no data, no download, a few seconds
+    /// Compare methods on real features that come with the program: no download, a few seconds
     Demo(commands::demo::DemoArgs),
     /// Compare methods on a feature table, on identical tasks
     Bench(Box<commands::bench::BenchArgs>),
@@ -32,6 +32,12 @@ enum Command {
     Data(commands::data::DataArgs),
     /// Draw task lists and look at them
     Tasks(commands::tasks::TasksArgs),
+    /// Turn images into a table of features
+    #[cfg(feature = "vision")]
+    Embed(commands::embed::EmbedArgs),
+    /// Train a backbone on the base classes of an image dataset
+    #[cfg(feature = "vision")]
+    Train(commands::train::TrainArgs),
 }
 
 fn main() -> ExitCode {
@@ -60,5 +66,9 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Tasks(args) => commands::tasks::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Embed(args) => commands::embed::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Train(args) => commands::train::run(&args),
     }
 }

@@ -8,6 +8,7 @@ mod arrays;
 pub mod datasets;
 mod error;
 mod readers;
+pub mod shipped;
 pub mod synthetic;
 mod table;
 mod tasks;
@@ -21,4 +22,4 @@ pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,
 };
-pub use writers::{Cells, write_columns, write_table};
+pub use writers::{Cells, write_columns, write_half_npz, write_table};

@@ -72,12 +72,16 @@ struct SplitArgs {
     output: Option<PathBuf>,
 }
 
+/// A part of a dataset, on the command line.
 #[derive(Clone, Copy, ValueEnum)]
-enum PartArg {
+pub enum PartArg {
+    /// Classes to pretrain on
     #[value(alias = "train")]
     Base,
+    /// Classes to tune on
     #[value(alias = "val")]
     Validation,
+    /// Classes to report on
     #[value(alias = "test")]
     Novel,
 }
@@ -92,7 +96,8 @@ impl From<PartArg> for Part {
     }
 }
 
-fn dataset_kind(text: &str) -> Result<DatasetKind, String> {
+/// Reads the name of a dataset.
+pub fn dataset_kind(text: &str) -> Result<DatasetKind, String> {
     text.parse().map_err(|error: handful_data::DataError| error.to_string())
 }
 

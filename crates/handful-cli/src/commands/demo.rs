@@ -1,13 +1,12 @@
-//! `handful demo`: the methods side by side on features made in code, with nothing to install or download, and then
-//! the labelling job on the same features.
+//! `handful demo`: the methods side by side on real features that come with the program, and then the labelling job on
+//! the same features.
 
 use std::io::Write;
 
 use clap::Args;
 use handful_bench::study::{Study, Tasks};
 use handful_bench::table;
-use handful_data::synthetic::SyntheticSpec;
-use handful_data::{EpisodeSampler, EpisodeSpec};
+use handful_data::{EpisodeSampler, EpisodeSpec, shipped};
 
 use crate::commands::entrants::EntrantArgs;
 use crate::commands::label;
@@ -30,7 +29,7 @@ const METHODS: [&str; 6] = ["protonet", "baseline", "entropy-min", "tim-gd", "dm
 
 /// Runs the command.
 pub fn run(args: &DemoArgs) -> Result<(), CliError> {
-    let features = SyntheticSpec::default().table()?;
+    let features = shipped::features()?;
     let sampler = EpisodeSampler::new(&features, EpisodeSpec::default(), 1)?;
     let tasks = Tasks::Sampled { sampler, count: args.tasks };
     if tasks.is_empty() {
@@ -42,9 +41,9 @@ pub fn run(args: &DemoArgs) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     writeln!(
         out,
-        "{} made-up examples of {} classes, {} features each. {} tasks: 5 classes, 1 labelled example of each,\n\
-         75 others to label. Every method gets the same tasks; those that learn from the unlabelled examples too\n\
-         say so.\n",
+        "{} images of {} CIFAR-FS classes that the network behind these {} features never saw. {} tasks:\n\
+         5 classes, 1 labelled image of each, 75 others to label. Every method gets the same tasks; those that learn\n\
+         from the unlabelled images too say so.\n",
         features.rows(),
         features.class_count(),
         features.dim(),

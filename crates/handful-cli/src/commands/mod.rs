@@ -3,9 +3,13 @@
 pub mod bench;
 pub mod data;
 pub mod demo;
+#[cfg(feature = "vision")]
+pub mod embed;
 pub mod entrants;
 pub mod label;
 pub mod params;
 pub mod setting;
 pub mod tasks;
+#[cfg(feature = "vision")]
+pub mod train;
 pub mod tune;

@@ -7,6 +7,7 @@
 mod archives;
 mod cifar;
 mod cub;
+mod files;
 mod folder;
 mod image_source;
 mod kind;
@@ -18,6 +19,7 @@ mod tiered;
 use std::{path::Path, sync::Arc};
 
 pub use cifar::cifar_fs_part;
+pub use files::open_images;
 pub use image_source::Image;
 use image_source::ImageSource;
 pub use kind::{DatasetKind, Part};

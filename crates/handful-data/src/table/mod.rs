@@ -79,6 +79,23 @@ impl FeatureTable {
         })
     }
 
+    /// A table made in code. `name` says where it comes from, in place of a file; ids must all be different.
+    pub fn from_memory(
+        name: &str,
+        features: Matrix<f32>,
+        ids: Option<Vec<String>>,
+        classes: ClassIndex,
+    ) -> Result<Self, DataError> {
+        Self::from_parts(TableParts {
+            path: PathBuf::from(format!("<{name}>")),
+            format: "table in memory",
+            sha256: None,
+            features: FeatureStore::Memory(features.into()),
+            ids,
+            classes,
+        })
+    }
+
     /// A table of features made in code, such as those of images; `name` is used in messages.
     pub fn from_features(name: &Path, features: Matrix<f32>, ids: Vec<String>) -> Result<Self, DataError> {
         let classes = ClassIndex::unlabeled(features.rows());

@@ -52,6 +52,11 @@ pub fn write_table(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
     }
 }
 
+/// Writes an `.npz` with features rounded to 16 bits, compressed: for tables that are shipped, not worked on.
+pub fn write_half_npz(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
+    npz::write_half(path, table)
+}
+
 /// Writes a file under another name and gives it its own when it is complete.
 fn create(
     path: &Path,

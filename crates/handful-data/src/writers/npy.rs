@@ -29,6 +29,16 @@ pub(super) fn features(path: &Path, table: &FeatureTable, out: &mut dyn Write) -
     write_features(path, table, out)
 }
 
+/// Writes the features rounded to 16 bits as one array.
+pub(super) fn half_features(path: &Path, table: &FeatureTable, out: &mut dyn Write) -> Result<(), DataError> {
+    header(path, "<f2", &format!("({}, {})", table.rows(), table.dim()), out)?;
+    table.for_each_block(|_, values| {
+        let bytes: Vec<u8> =
+            values.iter().flat_map(|&value| half::f16::from_f32(value).to_le_bytes()).collect();
+        out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+    })
+}
+
 /// Writes whole numbers as one array.
 pub(super) fn integers(
     path: &Path,

@@ -158,6 +158,15 @@ fn default_cache() -> Result<PathBuf, CliError> {
 }
 
 /// Turns images into features, in the order given.
+#[cfg(feature = "vision")]
+fn embed(weights: &Path, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
+    let network = crate::commands::embed::NetworkArgs::of_weights(weights).open()?;
+    let (table, _) = crate::commands::embed::embed_paths(images, &network, false)?;
+    Ok((0..table.rows()).map(|row| table.gather(&[row]).row(0).to_vec()).collect())
+}
+
+/// Turns images into features, in the order given.
+#[cfg(not(feature = "vision"))]
 fn embed(_weights: &Path, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
     Err(CliError::Usage(format!(
         "this build has no vision and cannot embed {} images; give a feature file instead",

@@ -1,0 +1,19 @@
+//! Backbones: networks that turn images into features, their training on base classes, and files of their weights.
+//!
+//! Everything that knows about burn is in this crate. Images come from [`handful_data::datasets`]; what goes out is
+//! a table of features.
+
+pub mod backbone;
+pub mod device;
+pub mod error;
+pub mod extract;
+mod files;
+mod foreign;
+pub mod images;
+pub mod layers;
+pub mod networks;
+pub mod ops;
+pub mod resize;
+pub mod tensors;
+pub mod training;
+pub mod weights;

@@ -1,0 +1,41 @@
+//! Conv-4: four times convolution of 64 filters, batch normalisation, ReLU and 2 x 2 max-pooling. The features are
+//! what is left of the image, flattened: 64 x 5 x 5 = 1,600 at 84 px, 256 at 32 px, 64 at 28 px or less.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use crate::layers::{BatchNorm, Conv};
+use crate::ops;
+
+/// Filters of every layer.
+pub const WIDTH: usize = 64;
+const LAYERS: usize = 4;
+
+#[derive(Module, Debug)]
+struct Layer {
+    conv: Conv,
+    bn: BatchNorm,
+}
+
+/// The Conv-4 network.
+#[derive(Module, Debug)]
+pub struct Conv4 {
+    layers: Vec<Layer>,
+}
+
+impl Conv4 {
+    /// The network with filters of each layer.
+    pub fn new(width: usize, device: &Device) -> Self {
+        let layer = |at: usize| Layer {
+            conv: Conv::new(if at == 0 { 3 } else { width }, width, 3, 1, device).with_bias(),
+            bn: BatchNorm::new(width, device).relu(),
+        };
+        Self { layers: (0..LAYERS).map(layer).collect() }
+    }
+
+    /// The features of images.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        let pooled = |x, layer: &Layer| ops::max_pool(layer.bn.forward(layer.conv.forward(x)));
+        self.layers.iter().fold(images, pooled).flatten(1, 3)
+    }
+}

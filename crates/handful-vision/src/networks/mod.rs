@@ -1,0 +1,163 @@
+//! The architectures, one file each, and the one type that holds any of them.
+
+pub mod compact;
+pub mod conv4;
+pub mod efficientnet_lite0;
+pub mod resnet12;
+pub mod resnet18;
+pub mod wide_resnet;
+
+use std::fmt;
+use std::str::FromStr;
+
+use burn::module::Module;
+use burn::tensor::{Device, Tensor};
+use serde::{Deserialize, Serialize};
+
+use self::compact::Compact;
+use self::conv4::Conv4;
+use self::efficientnet_lite0::EfficientNetLite0;
+use self::resnet12::ResNet12;
+use self::resnet18::ResNet18;
+use self::wide_resnet::{S2m2WideResNet, TimWideResNet};
+use crate::error::VisionError;
+use crate::images::Preparation;
+
+/// An architecture by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Architecture {
+    /// Ours, for CPUs.
+    Compact,
+    /// Conv-4.
+    Conv4,
+    /// ResNet-12 with the widths of MetaOptNet and FEAT.
+    ResNet12,
+    /// ResNet-12 with the widths of ICI.
+    ResNet12Narrow,
+    /// ResNet-18 with the stem of TIM and SimpleShot.
+    ResNet18,
+    /// WRN-28-10 in the form of TIM and SimpleShot.
+    Wrn28Tim,
+    /// WRN-28-10 in the form of S2M2.
+    Wrn28S2m2,
+    /// EfficientNet-Lite0.
+    EfficientNetLite0,
+}
+
+impl Architecture {
+    /// All architectures, by the names of the command line.
+    pub const NAMES: [(&'static str, Self); 8] = [
+        ("compact", Self::Compact),
+        ("conv4", Self::Conv4),
+        ("resnet12", Self::ResNet12),
+        ("resnet12-narrow", Self::ResNet12Narrow),
+        ("resnet18", Self::ResNet18),
+        ("wrn28-10-tim", Self::Wrn28Tim),
+        ("wrn28-10-s2m2", Self::Wrn28S2m2),
+        ("efficientnet-lite0", Self::EfficientNetLite0),
+    ];
+
+    /// The number of features of an image of `size` pixels square.
+    pub fn features(self, size: usize) -> usize {
+        match self {
+            Self::Compact => compact::WIDTHS[3],
+            Self::Conv4 => conv4::WIDTH * (size / 16).pow(2),
+            Self::ResNet12 => resnet12::WIDE[3],
+            Self::ResNet12Narrow => resnet12::NARROW[3],
+            Self::ResNet18 => resnet18::WIDTHS[3],
+            Self::Wrn28Tim | Self::Wrn28S2m2 => wide_resnet::WIDTHS[3],
+            Self::EfficientNetLite0 => efficientnet_lite0::FEATURES,
+        }
+    }
+
+    /// The smallest image that leaves at least one pixel at the end.
+    pub fn smallest_image(self) -> usize {
+        match self {
+            Self::Compact | Self::ResNet18 => 8,
+            Self::Conv4 | Self::ResNet12 | Self::ResNet12Narrow => 16,
+            Self::Wrn28Tim | Self::Wrn28S2m2 => 4,
+            Self::EfficientNetLite0 => 32,
+        }
+    }
+
+    /// What images go through where published weights do not say: 84 px, 80 for S2M2, 128 for EfficientNet-Lite0 (as
+    /// small images are up-sampled to), 32 for ours.
+    pub fn preparation(self) -> Preparation {
+        match self {
+            Self::Compact => Preparation::imagenet(32),
+            Self::Wrn28S2m2 => Preparation { enlarge: true, ..Preparation::imagenet(80) },
+            Self::EfficientNetLite0 => Preparation::efficientnet_lite(128),
+            _ => Preparation { enlarge: true, ..Preparation::imagenet(84) },
+        }
+    }
+
+    /// A network whose weights are still to be drawn or read.
+    pub fn build(self, device: &Device) -> Network {
+        match self {
+            Self::Compact => Network::Compact(Compact::new(compact::WIDTHS, device)),
+            Self::Conv4 => Network::Conv4(Conv4::new(conv4::WIDTH, device)),
+            Self::ResNet12 => Network::ResNet12(ResNet12::new(resnet12::WIDE, device)),
+            Self::ResNet12Narrow => Network::ResNet12(ResNet12::new(resnet12::NARROW, device)),
+            Self::ResNet18 => Network::ResNet18(ResNet18::new(resnet18::WIDTHS, device)),
+            Self::Wrn28Tim => Network::Wrn28Tim(TimWideResNet::new(wide_resnet::WIDTHS, device)),
+            Self::Wrn28S2m2 => Network::Wrn28S2m2(S2m2WideResNet::new(wide_resnet::WIDTHS, device)),
+            Self::EfficientNetLite0 => Network::EfficientNetLite0(EfficientNetLite0::new(device)),
+        }
+    }
+}
+
+impl fmt::Display for Architecture {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(
+            Self::NAMES.iter().find(|(_, known)| known == self).map_or("backbone", |(name, _)| name),
+        )
+    }
+}
+
+impl FromStr for Architecture {
+    type Err = VisionError;
+
+    fn from_str(text: &str) -> Result<Self, VisionError> {
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, known)| *known);
+        known.ok_or_else(|| VisionError::UnknownBackbone { name: text.to_owned() })
+    }
+}
+
+/// Any of the networks.
+#[derive(Module, Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Network {
+    /// Ours, for CPUs.
+    Compact(Compact),
+    /// Conv-4.
+    Conv4(Conv4),
+    /// ResNet-12 of any widths.
+    ResNet12(ResNet12),
+    /// ResNet-18.
+    ResNet18(ResNet18),
+    /// WRN-28-10 of TIM.
+    Wrn28Tim(TimWideResNet),
+    /// WRN-28-10 of S2M2.
+    Wrn28S2m2(S2m2WideResNet),
+    /// EfficientNet-Lite0.
+    EfficientNetLite0(EfficientNetLite0),
+}
+
+impl Network {
+    /// The features `[images, features]` of normalised images `[images, 3, rows, columns]`.
+    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        match self {
+            Self::Compact(network) => network.forward(images),
+            Self::Conv4(network) => network.forward(images),
+            Self::ResNet12(network) => network.forward(images),
+            Self::ResNet18(network) => network.forward(images),
+            Self::Wrn28Tim(network) => network.forward(images),
+            Self::Wrn28S2m2(network) => network.forward(images),
+            Self::EfficientNetLite0(network) => network.forward(images),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! Convolution on the CPU: `Y = W · columns(X)` and its two gradients as matrix products.
+//!
+//! burn's CPU backend differentiates a convolution by another convolution whose kernel is as large as the image,
+//! which is slower than the products it stands for. Here a group of images becomes one column matrix
+//! `C` (`channels * kernel` rows, a column for each output pixel), and
+//!
+//! ```text
+//! Y = W C        dC = Wᵀ dY  (added back into the image)        dW = Σ dY Cᵀ
+//! ```
+//!
+//! `dW` is summed over a fixed number of shards in a fixed order, so that results do not depend on the number of
+//! threads.
+
+use std::cell::RefCell;
+
+use burn::backend::Autodiff;
+use burn::backend::TensorMetadata;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::{Flex, FlexTensor};
+use burn::tensor::Tensor;
+use rayon::prelude::*;
+
+use super::geometry::Geometry;
+use super::host::{dims4, in_order, tensor, values};
+use super::product::{Matrix, product};
+
+/// Images are grouped until a column matrix has about this many columns: enough for the product to run at full
+/// speed, few enough to stay in the cache.
+const COLUMNS: usize = 512;
+/// Partial sums of the weight gradient.
+const SHARDS: usize = 4;
+
+thread_local! {
+    static SCRATCH: RefCell<[Vec<f32>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+}
+
+/// Lends two buffers of at least the given lengths; what is in them is left from before.
+fn with_scratch<R>(lengths: [usize; 2], work: impl FnOnce(&mut [f32], &mut [f32]) -> R) -> R {
+    SCRATCH.with_borrow_mut(|[first, second]| {
+        for (buffer, length) in [(&mut *first, lengths[0]), (&mut *second, lengths[1])] {
+            if buffer.len() < length {
+                buffer.resize(length, 0.0);
+            }
+        }
+        work(&mut first[..lengths[0]], &mut second[..lengths[1]])
+    })
+}
+
+/// One layer's sizes.
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    geometry: Geometry,
+    batch: usize,
+    channels: usize,
+    filters: usize,
+}
+
+impl Layer {
+    fn of(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> Self {
+        let [batch, channels, rows, columns] = dims4(x);
+        let [filters, _, kernel_rows, kernel_columns] = dims4(weight);
+        let kernel = [kernel_rows, kernel_columns];
+        Self {
+            geometry: Geometry { input: [rows, columns], kernel, stride, padding },
+            batch,
+            channels,
+            filters,
+        }
+    }
+
+    fn outputs(&self) -> usize {
+        let [rows, columns] = self.geometry.output();
+        rows * columns
+    }
+
+    /// Rows of the column matrix.
+    fn depth(&self) -> usize {
+        self.channels * self.geometry.kernel[0] * self.geometry.kernel[1]
+    }
+
+    fn image(&self) -> usize {
+        self.channels * self.geometry.input[0] * self.geometry.input[1]
+    }
+
+    fn group(&self) -> usize {
+        (COLUMNS / self.outputs().max(1)).clamp(1, self.batch.max(1))
+    }
+
+    fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32> {
+        let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
+        let mut y = vec![0.0; self.batch * filters * outputs];
+        let groups = y.par_chunks_mut(self.group() * filters * outputs);
+        groups.zip(x.par_chunks(self.group() * self.image())).for_each(|(y, x)| {
+            let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
+            let width = images.len() * outputs;
+            with_scratch([depth * width, filters * width], |columns, together| {
+                self.geometry.fill_columns(&images, self.channels, columns);
+                let target = if images.len() == 1 { &mut *y } else { &mut *together };
+                let columns = Matrix::new(columns, depth, width);
+                product(target, Matrix::new(weight, filters, depth), columns, false);
+                if images.len() > 1 {
+                    from_group(together, outputs, images.len(), y);
+                }
+            });
+        });
+        y
+    }
+
+    fn input_gradient(&self, weight: &[f32], grad: &[f32]) -> Vec<f32> {
+        let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
+        let mut x = vec![0.0; self.batch * self.image()];
+        let groups = x.par_chunks_mut(self.group() * self.image());
+        groups.zip(grad.par_chunks(self.group() * filters * outputs)).for_each(|(x, grad)| {
+            let mut images: Vec<&mut [f32]> = x.chunks_exact_mut(self.image()).collect();
+            let width = images.len() * outputs;
+            with_scratch([depth * width, filters * width], |columns, gathered| {
+                let grad = to_group(grad, outputs, images.len(), gathered);
+                let weight = Matrix::new(weight, filters, depth).transposed();
+                product(columns, weight, Matrix::new(grad, filters, width), false);
+                self.geometry.add_columns(columns, self.channels, &mut images);
+            });
+        });
+        x
+    }
+
+    fn weight_gradient(&self, x: &[f32], grad: &[f32]) -> Vec<f32> {
+        let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
+        let group = self.group();
+        let groups: Vec<(&[f32], &[f32])> =
+            x.chunks(group * self.image()).zip(grad.chunks(group * filters * outputs)).collect();
+        let shard = groups.len().div_ceil(SHARDS).max(1);
+        let partial = |groups: &[(&[f32], &[f32])]| {
+            let mut sum = vec![0.0; depth * filters];
+            for (x, grad) in groups {
+                let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
+                let width = images.len() * outputs;
+                with_scratch([depth * width, filters * width], |columns, gathered| {
+                    self.geometry.fill_columns(&images, self.channels, columns);
+                    let grad = to_group(grad, outputs, images.len(), gathered);
+                    let columns = Matrix::new(columns, depth, width).transposed();
+                    product(&mut sum, Matrix::new(grad, filters, width), columns, true);
+                });
+            }
+            sum
+        };
+        let sums: Vec<Vec<f32>> = groups.par_chunks(shard).map(partial).collect();
+        let mut sums = sums.into_iter();
+        let mut total = sums.next().unwrap_or_default();
+        for sum in sums {
+            total.iter_mut().zip(&sum).for_each(|(total, part)| *total += part);
+        }
+        total
+    }
+}
+
+/// `[images, filters, outputs]` to `[filters, images * outputs]`; a single image is that already.
+fn to_group<'a>(grad: &'a [f32], outputs: usize, images: usize, gathered: &'a mut [f32]) -> &'a [f32] {
+    if images == 1 {
+        return grad;
+    }
+    let filters = grad.len() / (images * outputs);
+    for (place, plane) in grad.chunks_exact(outputs).enumerate() {
+        let (image, filter) = (place / filters, place % filters);
+        gathered[(filter * images + image) * outputs..][..outputs].copy_from_slice(plane);
+    }
+    gathered
+}
+
+/// `[filters, images * outputs]` to `[images, filters, outputs]`.
+fn from_group(together: &[f32], outputs: usize, images: usize, y: &mut [f32]) {
+    let filters = y.len() / (images * outputs);
+    for (place, plane) in y.chunks_exact_mut(outputs).enumerate() {
+        let (image, filter) = (place / filters, place % filters);
+        plane.copy_from_slice(&together[(filter * images + image) * outputs..][..outputs]);
+    }
+}
+
+#[derive(Debug)]
+struct ConvBackward;
+
+impl Backward<Flex, 2> for ConvBackward {
+    type State = (FlexTensor, FlexTensor, usize, [(usize, usize); 2]);
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let [input, weights] = ops.parents;
+        let grad = in_order(grads.consume::<Flex>(&ops.node));
+        let (x, weight, stride, padding) = ops.state;
+        let layer = Layer::of(&x, &weight, stride, padding);
+        if let Some(node) = weights {
+            let gradient = layer.weight_gradient(values(&x), values(&grad));
+            grads.register::<Flex>(node.id, tensor(gradient, weight.shape()));
+        }
+        if let Some(node) = input {
+            let gradient = layer.input_gradient(values(&weight), values(&grad));
+            grads.register::<Flex>(node.id, tensor(gradient, x.shape()));
+        }
+    }
+}
+
+fn forward(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> FlexTensor {
+    let layer = Layer::of(x, weight, stride, padding);
+    let [rows, columns] = layer.geometry.output();
+    tensor(layer.forward(values(x), values(weight)), [layer.batch, layer.filters, rows, columns])
+}
+
+/// Convolution without bias of tensors that live on burn's CPU backend.
+pub(super) fn conv2d(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    stride: usize,
+    padding: [(usize, usize); 2],
+) -> Tensor<4> {
+    if !x.is_autodiff() && !weight.is_autodiff() {
+        let (x, weight) = (in_order(super::plain(x)), in_order(super::plain(weight)));
+        return Tensor::from_primitive::<Flex>(forward(&x, &weight, stride, padding));
+    }
+    let (x, x_node) = super::tracked(x).into_parts();
+    let (weight, weight_node) = super::tracked(weight).into_parts();
+    let prepared = ConvBackward.prepare::<NoCheckpointing>([x_node, weight_node]);
+    let (x, weight) = (in_order(x), in_order(weight));
+    let y = forward(&x, &weight, stride, padding);
+    let y = match prepared.compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => prepared.finish((x, weight, stride, padding), y),
+        OpsKind::UnTracked(prepared) => prepared.finish(y),
+    };
+    Tensor::from_primitive::<Autodiff<Flex>>(y)
+}

@@ -1,0 +1,134 @@
+//! The layers' arithmetic: our own kernels on the CPU, burn's on every other device.
+//!
+//! burn runs everywhere, but its CPU backend loses time in gradients; the kernels here take over the three operations
+//! in which the time goes. They are the same functions, tested against burn's own.
+
+mod conv;
+mod geometry;
+mod host;
+mod norm;
+mod pool;
+mod product;
+
+use burn::backend::flex::{Flex, FlexTensor};
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, DispatchDevice};
+use burn::tensor::activation::leaky_relu;
+use burn::tensor::module as burn_ops;
+use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
+use burn::tensor::{Device, Tensor};
+
+/// Zeros around an image: before and after, for rows and columns.
+pub type Padding = [(usize, usize); 2];
+
+fn is_cpu(device: &Device) -> bool {
+    matches!(device.clone().inner().as_dispatch(), DispatchDevice::Flex(_))
+}
+
+/// The CPU tensor inside a tensor that takes part in differentiation.
+///
+/// # Panics
+/// If the tensor is on another device, which the callers have checked.
+fn tracked<const D: usize>(tensor: Tensor<D>) -> FloatTensor<Autodiff<Flex>> {
+    match tensor.autodiff().try_into_primitive::<Autodiff<Flex>>() {
+        Ok(primitive) => primitive,
+        Err(error) => unreachable!("a tensor on the CPU: {error:?}"),
+    }
+}
+
+/// The CPU tensor inside a tensor that does not.
+///
+/// # Panics
+/// As [`tracked`].
+fn plain<const D: usize>(tensor: Tensor<D>) -> FlexTensor {
+    match tensor.without_autodiff().try_into_primitive::<Flex>() {
+        Ok(primitive) => primitive,
+        Err(error) => unreachable!("a tensor on the CPU: {error:?}"),
+    }
+}
+
+/// Convolution; `groups` is 1 or the number of channels.
+pub fn conv2d(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Option<Tensor<1>>,
+    stride: usize,
+    padding: Padding,
+    groups: usize,
+) -> Tensor<4> {
+    if groups == 1 && is_cpu(&x.device()) {
+        let y = conv::conv2d(x, weight, stride, padding);
+        return match bias {
+            Some(bias) => {
+                let filters = bias.dims()[0];
+                y + bias.reshape([1, filters, 1, 1])
+            }
+            None => y,
+        };
+    }
+    let options = ConvOptions { stride: [stride, stride], padding, dilation: [1, 1], groups };
+    burn_ops::conv2d(x, weight, bias, options)
+}
+
+/// What [`batch_norm_train`] gives.
+pub struct Normalised {
+    /// The output, after the activation.
+    pub output: Tensor<4>,
+    /// The batch's mean of each channel.
+    pub mean: Tensor<1>,
+    /// The batch's biased variance of each channel.
+    pub variance: Tensor<1>,
+}
+
+/// Batch normalisation by the batch's own statistics, then a leaky ReLU (slope 1: none).
+pub fn batch_norm_train(
+    x: Tensor<4>,
+    gamma: Tensor<1>,
+    beta: Tensor<1>,
+    epsilon: f64,
+    slope: f32,
+) -> Normalised {
+    let device = x.device();
+    if is_cpu(&device) {
+        let (output, mean, variance) = norm::train(x, gamma, beta, epsilon, slope);
+        let inner = device.inner();
+        let [mean, variance] = [mean, variance].map(|numbers| Tensor::from_data(numbers.as_slice(), &inner));
+        return Normalised { output, mean, variance };
+    }
+    let result = burn_ops::batch_norm_train(x, gamma, beta, epsilon);
+    Normalised {
+        output: activate(result.output, slope),
+        mean: result.mean.inner(),
+        variance: result.variance.inner(),
+    }
+}
+
+/// Batch normalisation by running statistics, then a leaky ReLU (slope 1: none).
+pub fn batch_norm(x: Tensor<4>, parameters: [Tensor<1>; 4], epsilon: f64, slope: f32) -> Tensor<4> {
+    if is_cpu(&x.device()) && !x.is_autodiff() {
+        return norm::infer(x, parameters, epsilon, slope);
+    }
+    let [gamma, beta, mean, variance] = parameters;
+    activate(burn_ops::batch_norm(x, gamma, beta, mean, variance, epsilon), slope)
+}
+
+fn activate(x: Tensor<4>, slope: f32) -> Tensor<4> {
+    if slope == 1.0 { x } else { leaky_relu(x, f64::from(slope)) }
+}
+
+/// The greatest of each 2 x 2 window; an odd last row or column is dropped.
+pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
+    if is_cpu(&x.device()) {
+        return pool::max_pool(x);
+    }
+    burn_ops::max_pool2d(x, MaxPoolOptions::new([2, 2]))
+}
+
+/// The mean over rows and columns: `[images, channels]`.
+pub fn global_average(x: Tensor<4>) -> Tensor<2> {
+    let [images, channels, rows, columns] = x.dims();
+    x.reshape([images, channels, rows * columns]).mean_dim(2).reshape([images, channels])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Batch normalisation and the activation after it, in one pass over memory each way.
+//!
+//! ```text
+//! ẑ = (x - mean) / sqrt(variance + ε)      z = γ ẑ + β      y = z where z > 0, slope · z elsewhere
+//! ```
+//!
+//! Statistics are those of the batch (biased variance) while training, the running ones otherwise. Slope 0 is ReLU,
+//! 0.1 the leaky ReLU of ResNet-12, and 1 no activation.
+
+use burn::backend::Autodiff;
+use burn::backend::TensorMetadata;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::{Flex, FlexTensor};
+use burn::tensor::Tensor;
+use rayon::prelude::*;
+
+use super::host::{dims4, in_order, tensor, values};
+
+const LANES: usize = 16;
+
+/// `(Σ f(a, b), Σ g(a, b))` over two slices, in lanes, so that the loop vectorises and the sum is accurate.
+fn two_sums(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> (f32, f32)) -> (f64, f64) {
+    let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
+    let (blocks, rest) = a.as_chunks::<LANES>();
+    let (other_blocks, other_rest) = b.as_chunks::<LANES>();
+    for (block, other) in blocks.iter().zip(other_blocks) {
+        for lane in 0..LANES {
+            let (x, y) = f(block[lane], other[lane]);
+            first[lane] += x;
+            second[lane] += y;
+        }
+    }
+    let tail = rest.iter().zip(other_rest).map(|(&a, &b)| f(a, b));
+    let (x, y) = tail.fold((0.0, 0.0), |(x, y), (a, b)| (x + f64::from(a), y + f64::from(b)));
+    (
+        first.iter().map(|&v| f64::from(v)).sum::<f64>() + x,
+        second.iter().map(|&v| f64::from(v)).sum::<f64>() + y,
+    )
+}
+
+fn leaky(z: f32, slope: f32) -> f32 {
+    if z > 0.0 { z } else { slope * z }
+}
+
+/// The planes of channel `c` of each image.
+fn channel(
+    x: &[f32],
+    [batch, channels, plane]: [usize; 3],
+    c: usize,
+) -> impl Iterator<Item = &[f32]> {
+    (0..batch).map(move |image| &x[(image * channels + c) * plane..][..plane])
+}
+
+/// The planes of a new tensor, by channel.
+fn planes_by_channel(out: &mut [f32], [_, channels, plane]: [usize; 3]) -> Vec<Vec<&mut [f32]>> {
+    let mut planes: Vec<Vec<&mut [f32]>> = (0..channels).map(|_| Vec::new()).collect();
+    for (place, slice) in out.chunks_exact_mut(plane).enumerate() {
+        planes[place % channels].push(slice);
+    }
+    planes
+}
+
+fn sizes(x: &FlexTensor) -> [usize; 3] {
+    let [batch, channels, rows, columns] = dims4(x);
+    [batch, channels, rows * columns]
+}
+
+/// Mean and biased variance of each channel.
+fn statistics(x: &[f32], sizes: [usize; 3]) -> (Vec<f32>, Vec<f32>) {
+    let count = (sizes[0] * sizes[2]) as f64;
+    (0..sizes[1])
+        .into_par_iter()
+        .map(|c| {
+            let mean =
+                channel(x, sizes, c).map(|plane| two_sums(plane, plane, |v, _| (v, 0.0)).0).sum::<f64>()
+                    / count;
+            let centre = mean as f32;
+            let (off, squares) = channel(x, sizes, c)
+                .map(|plane| two_sums(plane, plane, |v, _| (v - centre, (v - centre) * (v - centre))))
+                .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+            (mean as f32, (squares / count - (off / count).powi(2)) as f32)
+        })
+        .unzip()
+}
+
+/// `act(scale x + shift)`, per channel.
+fn affine(x: &[f32], sizes: [usize; 3], scale: &[f32], shift: &[f32], slope: f32) -> Vec<f32> {
+    let mut y = vec![0.0; x.len()];
+    let channels = sizes[1];
+    y.par_chunks_mut(sizes[2]).zip(x.par_chunks(sizes[2])).with_min_len(8).enumerate().for_each(
+        |(place, (y, x))| {
+            let (scale, shift) = (scale[place % channels], shift[place % channels]);
+            y.iter_mut().zip(x).for_each(|(y, &x)| *y = leaky(scale * x + shift, slope));
+        },
+    );
+    y
+}
+
+fn scale_and_shift(
+    gamma: &[f32],
+    beta: &[f32],
+    mean: &[f32],
+    variance: &[f32],
+    epsilon: f64,
+) -> (Vec<f32>, Vec<f32>) {
+    let scale: Vec<f32> = (gamma.iter().zip(variance))
+        .map(|(&gamma, &variance)| (f64::from(gamma) / (f64::from(variance) + epsilon).sqrt()) as f32)
+        .collect();
+    let shift = (0..scale.len()).map(|c| beta[c] - mean[c] * scale[c]).collect();
+    (scale, shift)
+}
+
+#[derive(Clone, Debug)]
+struct Saved {
+    x: FlexTensor,
+    gamma: FlexTensor,
+    beta: FlexTensor,
+    mean: Vec<f32>,
+    variance: Vec<f32>,
+    epsilon: f64,
+    slope: f32,
+}
+
+impl Saved {
+    /// Gradients of the input, γ and β.
+    fn gradients(&self, grad: &[f32]) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+        let (x, gamma, beta) = (values(&self.x), values(&self.gamma), values(&self.beta));
+        let sizes = sizes(&self.x);
+        let count = (sizes[0] * sizes[2]) as f64;
+        let mut out = vec![0.0; x.len()];
+        let parameters: Vec<(f32, f32)> = planes_by_channel(&mut out, sizes)
+            .into_par_iter()
+            .enumerate()
+            .map(|(c, planes)| {
+                let inverse = 1.0 / (f64::from(self.variance[c]) + self.epsilon).sqrt();
+                let (mean, inverse, slope) = (self.mean[c], inverse as f32, self.slope);
+                let (gamma, beta) = (gamma[c], beta[c]);
+                let before_activation = |x: f32, grad: f32| {
+                    let normal = (x - mean) * inverse;
+                    (if gamma * normal + beta > 0.0 { grad } else { slope * grad }, normal)
+                };
+                let (sum, product) = channel(x, sizes, c)
+                    .zip(channel(grad, sizes, c))
+                    .map(|(x, grad)| {
+                        two_sums(x, grad, |x, grad| {
+                            let (grad, normal) = before_activation(x, grad);
+                            (grad, grad * normal)
+                        })
+                    })
+                    .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+                let (mean_grad, mean_product) = ((sum / count) as f32, (product / count) as f32);
+                let scale = gamma * inverse;
+                for ((out, x), grad) in
+                    planes.into_iter().zip(channel(x, sizes, c)).zip(channel(grad, sizes, c))
+                {
+                    for ((out, &x), &grad) in out.iter_mut().zip(x).zip(grad) {
+                        let (grad, normal) = before_activation(x, grad);
+                        *out = scale * (grad - mean_grad - normal * mean_product);
+                    }
+                }
+                (product as f32, sum as f32)
+            })
+            .collect();
+        let (gamma, beta) = parameters.into_iter().unzip();
+        (out, gamma, beta)
+    }
+}
+
+#[derive(Debug)]
+struct NormBackward;
+
+impl Backward<Flex, 3> for NormBackward {
+    type State = Saved;
+
+    fn backward(self, ops: Ops<Saved, 3>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = in_order(grads.consume::<Flex>(&ops.node));
+        let saved = ops.state;
+        let (x, gamma, beta) = saved.gradients(values(&grad));
+        let shapes = [saved.x.shape(), saved.gamma.shape(), saved.beta.shape()];
+        for ((parent, gradient), shape) in ops.parents.into_iter().zip([x, gamma, beta]).zip(shapes) {
+            if let Some(node) = parent {
+                grads.register::<Flex>(node.id, tensor(gradient, shape));
+            }
+        }
+    }
+}
+
+/// Normalises by the batch's statistics; gives the output, the mean and the biased variance.
+pub(super) fn train(
+    x: Tensor<4>,
+    gamma: Tensor<1>,
+    beta: Tensor<1>,
+    epsilon: f64,
+    slope: f32,
+) -> (Tensor<4>, Vec<f32>, Vec<f32>) {
+    let (x, x_node) = super::tracked(x).into_parts();
+    let (gamma, gamma_node) = super::tracked(gamma).into_parts();
+    let (beta, beta_node) = super::tracked(beta).into_parts();
+    let prepared = NormBackward.prepare::<NoCheckpointing>([x_node, gamma_node, beta_node]);
+    let (x, gamma, beta) = (in_order(x), in_order(gamma), in_order(beta));
+    let sizes = sizes(&x);
+    let (mean, variance) = statistics(values(&x), sizes);
+    let (scale, shift) = scale_and_shift(values(&gamma), values(&beta), &mean, &variance, epsilon);
+    let y = tensor(affine(values(&x), sizes, &scale, &shift, slope), x.shape());
+    let y = match prepared.compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => {
+            let saved =
+                Saved { x, gamma, beta, mean: mean.clone(), variance: variance.clone(), epsilon, slope };
+            prepared.finish(saved, y)
+        }
+        OpsKind::UnTracked(prepared) => prepared.finish(y),
+    };
+    (Tensor::from_primitive::<Autodiff<Flex>>(y), mean, variance)
+}
+
+/// Normalises by given statistics, outside training.
+pub(super) fn infer(
+    x: Tensor<4>,
+    [gamma, beta, mean, variance]: [Tensor<1>; 4],
+    epsilon: f64,
+    slope: f32,
+) -> Tensor<4> {
+    let x = in_order(super::plain(x));
+    let [gamma, beta, mean, variance] =
+        [gamma, beta, mean, variance].map(|tensor| in_order(super::plain(tensor)));
+    let (scale, shift) =
+        scale_and_shift(values(&gamma), values(&beta), values(&mean), values(&variance), epsilon);
+    let y = affine(values(&x), sizes(&x), &scale, &shift, slope);
+    Tensor::from_primitive::<Flex>(tensor(y, x.shape()))
+}

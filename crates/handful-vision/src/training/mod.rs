@@ -1,0 +1,13 @@
+//! Pretraining on base classes.
+
+pub mod augment;
+pub(crate) mod batches;
+pub mod checkpoint;
+pub mod metrics;
+pub mod model;
+pub mod plot;
+pub mod schedule;
+pub mod settings;
+pub mod sgd;
+pub mod trainer;
+pub(crate) mod validation;

@@ -1,0 +1,230 @@
+//! The loop: batches in, checkpoints out.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use burn::module::Module;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use handful_data::datasets::ImageDataset;
+
+use super::batches::{Batch, BatchSource};
+use super::checkpoint::{self, Checkpoint, EpochMetrics, Progress};
+use super::model::Model;
+use super::settings::Settings;
+use super::sgd::Sgd;
+use super::validation::Validation;
+use crate::error::VisionError;
+use crate::files::{io_error, replace};
+use crate::tensors;
+use crate::weights::Precision;
+
+/// What a training is told to do.
+pub struct Job<'a> {
+    /// Images of the classes to train on.
+    pub base: &'a ImageDataset,
+    /// Images of other classes, to validate on.
+    pub validation: Option<&'a ImageDataset>,
+    /// The settings; those of the checkpoint count where one is resumed, except for the number of epochs.
+    pub settings: Settings,
+    /// The folder for checkpoints and metrics.
+    pub folder: &'a Path,
+    /// Whether to go on from the folder's last checkpoint.
+    pub resume: bool,
+    /// Time between checkpoints within an epoch.
+    pub save_every: Duration,
+    /// Where to compute.
+    pub device: &'a Device,
+    /// Set from outside to save and stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// What happens during a training.
+pub enum Event<'a> {
+    /// A step was done.
+    Step {
+        /// Where the training is.
+        progress: &'a Progress,
+        /// Steps in an epoch.
+        steps: usize,
+        /// Images in a step.
+        batch: usize,
+    },
+    /// An epoch was done.
+    Epoch(&'a EpochMetrics),
+}
+
+/// How a training ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether all epochs are done; otherwise it was stopped and can be resumed.
+    pub finished: bool,
+    /// Where it is.
+    pub progress: Progress,
+}
+
+/// The file to resume from.
+pub fn last_checkpoint(folder: &Path) -> PathBuf {
+    folder.join("last.safetensors")
+}
+
+/// The network of the best validation.
+pub fn best_network(folder: &Path) -> PathBuf {
+    folder.join("best.safetensors")
+}
+
+/// Trains until the last epoch, or until told to stop.
+pub fn train(job: &Job<'_>, report: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, VisionError> {
+    job.settings.check()?;
+    std::fs::create_dir_all(job.folder).map_err(io_error(job.folder))?;
+    let device = job.device.clone().autodiff();
+    let start = start(job, &device)?;
+    let validation = match job.validation {
+        Some(dataset) => {
+            let settings = &start.settings;
+            Some(Validation::new(dataset, &settings.preparation, settings.validation_ways, settings.seed)?)
+        }
+        None => None,
+    };
+    let source = BatchSource {
+        dataset: job.base,
+        augmentation: start.settings.augmentation,
+        preparation: start.settings.preparation,
+        batch: start.settings.batch.min(job.base.len()),
+        seed: start.settings.seed,
+    };
+    std::thread::scope(|scope| {
+        let from = (start.progress.epoch, start.progress.step);
+        let batches = source.start(scope, from, start.settings.epochs);
+        let mut run =
+            Run { job, device, state: start, steps: source.steps(), validation, saved: Instant::now() };
+        let finished = run.all_epochs(&batches, report)?;
+        Ok(Outcome { finished, progress: run.state.progress })
+    })
+}
+
+fn start(job: &Job<'_>, device: &Device) -> Result<Checkpoint, VisionError> {
+    let path = last_checkpoint(job.folder);
+    let classes = job.base.classes().len();
+    if job.resume && path.exists() {
+        let mut found = checkpoint::load(&path, device)?;
+        if found.model.classes() != classes {
+            let reason =
+                format!("it was trained on {} classes, but the dataset has {classes}", found.model.classes());
+            return Err(VisionError::Weights { path, reason });
+        }
+        found.settings.epochs = job.settings.epochs;
+        return Ok(found);
+    }
+    let settings = job.settings.clone();
+    let model = tensors::draw(Model::new(&settings, classes, device), settings.seed);
+    let sgd = Sgd::new(settings.momentum, settings.weight_decay);
+    let start = Checkpoint { model, sgd, settings, progress: Progress::default() };
+    checkpoint::save(&path, &start.model, &start.sgd, &start.settings, &start.progress)?;
+    Ok(start)
+}
+
+type Batches = std::sync::mpsc::Receiver<Result<Batch, handful_data::DataError>>;
+
+struct Run<'a> {
+    job: &'a Job<'a>,
+    device: Device,
+    state: Checkpoint,
+    steps: usize,
+    validation: Option<Validation>,
+    saved: Instant,
+}
+
+impl Run<'_> {
+    fn all_epochs(
+        &mut self,
+        batches: &Batches,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<bool, VisionError> {
+        while self.state.progress.epoch < self.state.settings.epochs {
+            let began = Instant::now();
+            let mut rate = 0.0;
+            while self.state.progress.step < self.steps {
+                if self.job.stop.load(Ordering::Relaxed) {
+                    self.save()?;
+                    return Ok(false);
+                }
+                // The maker of batches only stops early after it has sent an error.
+                let Ok(batch) = batches.recv() else { return Ok(false) };
+                rate = self.step(batch?)?;
+                let batch = self.state.settings.batch;
+                report(Event::Step { progress: &self.state.progress, steps: self.steps, batch });
+                if self.saved.elapsed() >= self.job.save_every {
+                    self.save()?;
+                }
+            }
+            self.end_epoch(rate, began, report)?;
+        }
+        Ok(true)
+    }
+
+    fn step(&mut self, batch: Batch) -> Result<f64, VisionError> {
+        let Checkpoint { model, sgd, settings, progress } = &mut self.state;
+        let size = settings.preparation.size;
+        let count = batch.classes.len();
+        let images = TensorData::new(batch.pixels, [count, 3, size, size]);
+        let images = Tensor::<4>::from_data(images, &self.device);
+        let classes = TensorData::new(batch.classes, [count]);
+        let classes = Tensor::<1, Int>::from_data(classes, &self.device.clone().inner());
+        let (loss, correct) = model.loss(images, classes, settings.smoothing);
+        let value = loss.clone().into_scalar::<f32>();
+        let step = progress.epoch * self.steps + progress.step;
+        let rate = settings.rate * settings.schedule.factor(step, self.steps, settings.epochs);
+        if !value.is_finite() {
+            let (epoch, step) = (progress.epoch + 1, progress.step + 1);
+            return Err(VisionError::Diverged { loss: value, epoch, step, rate });
+        }
+        let mut gradients = loss.backward();
+        *model = sgd.step(model.clone(), &mut gradients, rate);
+        progress.step += 1;
+        progress.loss_sum += f64::from(value);
+        progress.correct += correct;
+        Ok(rate)
+    }
+
+    fn end_epoch(
+        &mut self,
+        rate: f64,
+        began: Instant,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<(), VisionError> {
+        let network = self.state.model.network.valid();
+        let inner = self.device.clone().inner();
+        let validation = self.validation.as_ref().map(|validation| validation.accuracy(&network, &inner));
+        let progress = &mut self.state.progress;
+        let metrics = EpochMetrics {
+            epoch: progress.epoch + 1,
+            rate,
+            loss: progress.loss_sum / self.steps as f64,
+            accuracy: progress.correct as f64 / (self.steps * self.state.settings.batch) as f64,
+            validation,
+            seconds: began.elapsed().as_secs_f64(),
+        };
+        report(Event::Epoch(&metrics));
+        progress.history.push(metrics);
+        (progress.epoch, progress.step, progress.loss_sum, progress.correct) =
+            (progress.epoch + 1, 0, 0.0, 0);
+        // Without validation classes the last network is the best there is.
+        if validation.is_none() || validation > progress.best {
+            progress.best = validation;
+            let path = best_network(self.job.folder);
+            checkpoint::save_network(&path, &self.state.model, &self.state.settings, Precision::Full)?;
+        }
+        self.save()?;
+        let history = &self.state.progress.history;
+        replace(&self.job.folder.join("metrics.csv"), super::metrics::csv(history).as_bytes())?;
+        replace(&self.job.folder.join("metrics.svg"), super::plot::svg(history).as_bytes())
+    }
+
+    fn save(&mut self) -> Result<(), VisionError> {
+        let Checkpoint { model, sgd, settings, progress } = &self.state;
+        checkpoint::save(&last_checkpoint(self.job.folder), model, sgd, settings, progress)?;
+        self.saved = Instant::now();
+        Ok(())
+    }
+}
