@@ -3,6 +3,8 @@
 //! A [`study::Study`] is a table, a list of tasks and a list of methods. Every method solves every task; the truth
 //! about the query stays here and never reaches a method.
 
+pub mod report;
+pub mod reproduce;
 pub mod statistics;
 pub mod study;
 pub mod table;

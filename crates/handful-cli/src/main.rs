@@ -24,6 +24,8 @@ enum Command {
     Demo(commands::demo::DemoArgs),
     /// Compare methods on a feature table, on identical tasks
     Bench(commands::bench::BenchArgs),
+    /// Compute the paper's tables and figures beside its printed ones, with a report
+    Reproduce(commands::reproduce::ReproduceArgs),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
     /// Look at, convert and split feature tables and image datasets
@@ -54,6 +56,7 @@ fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Tasks(args) => commands::tasks::run(&args),

@@ -5,4 +5,5 @@ pub mod data;
 pub mod demo;
 pub mod entrants;
 pub mod params;
+pub mod reproduce;
 pub mod tasks;
