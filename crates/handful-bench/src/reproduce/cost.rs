@@ -74,6 +74,9 @@ pub fn budget(preset: &str) -> f64 {
     if preset == "fast" { 0.5 } else { 3.5 }
 }
 
+/// Cells whose tasks take longer than this are left out unless all tasks are asked for, in milliseconds.
+pub const TOO_SLOW: f64 = 500.0;
+
 /// The least number of tasks of a cell, unless fewer were asked for.
 const LEAST: usize = 100;
 
