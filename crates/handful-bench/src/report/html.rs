@@ -77,9 +77,9 @@ fn summary(out: &mut String, report: &Report) {
         let (holds, open, fails) = (count(Verdict::Holds), count(Verdict::Undecided), count(Verdict::Fails));
         let _ = write!(
             out,
-            "<p>Of {} claims of the paper about which is better, column by column, <b>{holds}</b> hold here, \
-             <b>{fails}</b> do not, and <b>{open}</b> cannot be decided: the 95% interval of the paired difference \
-             includes zero.</p>\n<div class=\"bar\" role=\"img\" aria-label=\"{holds} hold, {open} undecided, {fails} do \
+            "<p>Of {} claims of the paper that were checked, column by column, <b>{holds}</b> hold here, \
+             <b>{fails}</b> do not, and <b>{open}</b> cannot be decided, because the 95% interval of the paired \
+             difference includes zero.</p>\n<div class=\"bar\" role=\"img\" aria-label=\"{holds} hold, {open} undecided, {fails} do \
              not hold\">",
             checks.len()
         );
@@ -88,7 +88,7 @@ fn summary(out: &mut String, report: &Report) {
                 let _ = write!(out, "<i class=\"{class}\" style=\"flex:{number}\">{number}</i>");
             }
         }
-        out.push_str("</div>\n<div class=\"scroll\"><table class=\"overview\"><thead><tr><th>section</th><th>holds</th><th>undecided</th><th>does not hold</th></tr></thead><tbody>");
+        out.push_str("</div>\n<div class=\"scroll narrow\"><table class=\"overview\"><thead><tr><th>section</th><th>holds</th><th>undecided</th><th>does not hold</th></tr></thead><tbody>");
         for section in report.sections.iter().filter(|section| !section.checks.is_empty()) {
             let of = |verdict| section.checks.iter().filter(|check| check.verdict == verdict).count();
             let _ = write!(

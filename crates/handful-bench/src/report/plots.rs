@@ -24,7 +24,8 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(86, 180, 233),
 ];
 
-const SIZE: (u32, u32) = (480, 340);
+/// Small enough that three fit side by side on a desktop with text that can be read.
+const SIZE: (u32, u32) = (380, 290);
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
@@ -55,7 +56,7 @@ fn room(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
         (low - margin, high + margin)
     } else {
         let middle = if low.is_finite() { low } else { 0.0 };
-        (middle - 0.5, middle + 0.5)
+        (middle, middle + 1.0)
     }
 }
 
@@ -157,7 +158,7 @@ pub struct Scatter {
 
 /// Clouds of points that differ by colour and shape.
 pub fn scatter(clouds: &[Scatter], x_name: &str, y_name: &str) -> String {
-    draw((620, 420), |area| {
+    draw((500, 380), |area| {
         let all = || clouds.iter().flat_map(|cloud| cloud.points.iter());
         let x = room(all().map(|point| point.0));
         let mut chart = axes(area, x, (0.0, 104.0), (x_name, y_name))?;
@@ -177,32 +178,39 @@ pub fn scatter(clouds: &[Scatter], x_name: &str, y_name: &str) -> String {
     })
 }
 
-/// Corners of a circle, triangle, square, diamond or inverted triangle around a pixel.
+/// Corners of a triangle, square, diamond or inverted triangle around a pixel.
 fn corners(shape: usize, (x, y): (i32, i32), s: i32) -> Vec<(i32, i32)> {
     let around = match shape % 5 {
-        0 => (0..24)
-            .map(|corner| {
-                let angle = std::f64::consts::TAU * f64::from(corner) / 24.0;
-                ((f64::from(s) * angle.cos()).round() as i32, (f64::from(s) * angle.sin()).round() as i32)
-            })
-            .collect(),
-        1 => vec![(0, -s - 1), (s + 1, s), (-s - 1, s)],
-        2 => vec![(-s, -s), (s, -s), (s, s), (-s, s)],
-        3 => vec![(0, -s - 2), (s + 2, 0), (0, s + 2), (-s - 2, 0)],
-        _ => vec![(0, s + 1), (s + 1, -s), (-s - 1, -s)],
+        1 => [(0, -s - 1), (s + 1, s), (-s - 1, s)].to_vec(),
+        2 => [(-s, -s), (s, -s), (s, s), (-s, s)].to_vec(),
+        3 => [(0, -s - 2), (s + 2, 0), (0, s + 2), (-s - 2, 0)].to_vec(),
+        _ => [(0, s + 1), (s + 1, -s), (-s - 1, -s)].to_vec(),
     };
     around.into_iter().map(|(dx, dy)| (x + dx, y + dy)).collect()
 }
 
-fn mark(shape: usize, at: (i32, i32), size: i32, style: ShapeStyle) -> Polygon<(i32, i32)> {
-    Polygon::new(corners(shape, at, size), style)
+/// A mark; circles are circles, not polygons, so that they stay round at any size.
+fn mark<'a>(
+    shape: usize,
+    at: (i32, i32),
+    size: i32,
+    style: ShapeStyle,
+) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
+    match shape % 5 {
+        0 => Circle::new(at, size, style).into_dyn(),
+        _ => Polygon::new(corners(shape, at, size), style).into_dyn(),
+    }
 }
 
 /// The outline of a mark.
-fn outline(shape: usize, at: (i32, i32), size: i32) -> PathElement<(i32, i32)> {
+fn outline<'a>(shape: usize, at: (i32, i32), size: i32) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
+    let style = INK.stroke_width(2);
+    if shape % 5 == 0 {
+        return Circle::new(at, size, style).into_dyn();
+    }
     let mut path = corners(shape, at, size);
     path.extend(path.first().copied());
-    PathElement::new(path, INK.stroke_width(2))
+    PathElement::new(path, style).into_dyn()
 }
 
 /// Shares per bar.
@@ -217,7 +225,7 @@ pub struct Density<'a> {
 
 /// Histograms over each other, as filled outlines.
 pub fn densities(edges: &[f64], densities: &[Density<'_>], x_name: &str, y_name: &str) -> String {
-    draw((620, 380), |area| {
+    draw((500, 340), |area| {
         let x = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(1.0));
         let x = if x.1 > x.0 { x } else { (x.0 - 0.5, x.0 + 0.5) };
         let most = densities.iter().flat_map(|d| d.shares.iter().copied()).fold(1e-9, f64::max);
