@@ -8,6 +8,8 @@ pub mod labelling;
 pub mod outcome;
 pub mod preset_file;
 pub mod significance;
+pub mod report;
+pub mod reproduce;
 pub mod statistics;
 pub mod study;
 pub mod table;

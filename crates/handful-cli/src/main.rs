@@ -26,6 +26,8 @@ enum Command {
     Bench(Box<commands::bench::BenchArgs>),
     /// Label a whole pool of features or images from a handful of labels
     Label(Box<commands::label::LabelArgs>),
+    /// Compute the paper's tables and figures beside its printed ones, with a report
+    Reproduce(commands::reproduce::ReproduceArgs),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
     /// Look at, convert and split feature tables and image datasets
@@ -63,6 +65,7 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Label(args) => commands::label::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),
         Command::Tasks(args) => commands::tasks::run(&args),

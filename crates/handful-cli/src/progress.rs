@@ -1,7 +1,9 @@
 //! A progress bar on a terminal, nothing on a pipe.
 
+use handful_bench::reproduce::Observer;
+use handful_bench::reproduce::cell::Cell;
 use handful_bench::study::{Entrant, Score, Study, StudyError};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs a study under a bar that names the method at work.
 pub fn run_with_bar(study: &Study<'_>, entrants: &[Entrant]) -> Result<Vec<Score>, StudyError> {
@@ -21,4 +23,56 @@ pub fn bar(count: usize, things: &str) -> ProgressBar {
     // A template that does not parse would only cost the looks.
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
+}
+
+/// Two bars for a reproduction: all cells, by what they are expected to cost, and the tasks of the one at work.
+pub struct CellBars {
+    bars: MultiProgress,
+    all: ProgressBar,
+    cell: ProgressBar,
+}
+
+impl CellBars {
+    /// Bars that are drawn on stderr only when that is a terminal.
+    pub fn new() -> Self {
+        let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+        let all = bars.add(ProgressBar::new(0));
+        let cell = bars.add(ProgressBar::new(0));
+        // A template that does not parse would only cost the looks.
+        let style = |template| {
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+        };
+        all.set_style(style("{msg:40} {wide_bar} {percent:>3}%  {eta} left"));
+        cell.set_style(style("{msg:40} {wide_bar} {pos}/{len} tasks  {eta} left"));
+        Self { bars, all, cell }
+    }
+
+    /// Takes the bars off the screen.
+    pub fn clear(&self) {
+        self.cell.finish_and_clear();
+        self.all.finish_and_clear();
+        // Nothing is lost if the terminal has gone away.
+        let _ = self.bars.clear();
+    }
+}
+
+impl Observer for CellBars {
+    fn planned(&self, all: usize, missing: &[&Cell]) {
+        self.all.set_length(missing.iter().map(|cell| cell.expected_cost() as u64).sum());
+        self.all.set_message(format!("{} of {all} cells to do", missing.len()));
+    }
+
+    fn started(&self, cell: &Cell) {
+        self.cell.reset();
+        self.cell.set_length(cell.tasks as u64);
+        self.cell.set_message(cell.name());
+    }
+
+    fn task_done(&self) {
+        self.cell.inc(1);
+    }
+
+    fn finished(&self, cell: &Cell) {
+        self.all.inc(cell.expected_cost() as u64);
+    }
 }

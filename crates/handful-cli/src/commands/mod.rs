@@ -9,6 +9,7 @@ pub mod entrants;
 pub mod label;
 pub mod params;
 pub mod setting;
+pub mod reproduce;
 pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;

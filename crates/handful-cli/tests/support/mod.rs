@@ -31,6 +31,17 @@ impl Run {
         }
     }
 
+    /// Exit code 2, nothing on stdout, and all the given words on stderr, where a notice may come before the error.
+    #[track_caller]
+    #[allow(dead_code, reason = "not every test file has a command with notices")]
+    pub fn refused_with(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(2), "stderr: {}", self.stderr);
+        assert_eq!(self.stdout, "");
+        for word in words {
+            assert!(self.stderr.contains(word), "no {word:?} in: {}", self.stderr);
+        }
+    }
+
     /// Exit code 0.
     #[track_caller]
     pub fn succeeded(&self) -> &str {

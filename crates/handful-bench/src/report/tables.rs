@@ -1,0 +1,96 @@
+//! Tables of accuracies from their layouts and results.
+
+use super::{CellView, Heading, RowView, Section, TableView, claims};
+use crate::reproduce::layout::{Layout, Row};
+use crate::reproduce::results::Record;
+
+/// A section for a table of accuracies; without a table if nothing of it was computed.
+pub fn section(layout: &Layout, records: &[&Record], asked: usize) -> Section {
+    let table = (!records.is_empty()).then(|| table(layout, records, asked));
+    Section {
+        id: layout.table,
+        title: layout.title.to_owned(),
+        about: layout.about.clone(),
+        table,
+        checks: claims::checks(layout, records),
+        ..Section::default()
+    }
+}
+
+fn table(layout: &Layout, records: &[&Record], asked: usize) -> TableView {
+    let find =
+        |row: &Row, column: &str| records.iter().find(|r| r.row == row.key && r.column == column).copied();
+    let reference = (layout.table == "differences").then_some("authors");
+    let mut headings: Vec<Heading> = Vec::new();
+    for column in &layout.columns {
+        headings.push(Heading { text: column.key.to_owned(), printed: false });
+        if reference.is_some() {
+            headings.push(Heading { text: format!("{}, difference", column.key), printed: false });
+        }
+    }
+    headings.extend(layout.paper_columns.iter().map(|c| Heading { text: c.heading.clone(), printed: true }));
+
+    let best = |row: &Row, column: &str| {
+        let Some(own) = find(row, column) else { return false };
+        let rivals = layout.rows.iter().filter(|other| other.group == row.group);
+        rivals
+            .filter_map(|other| find(other, column))
+            .all(|other| other.knows_class_sizes != own.knows_class_sizes || other.accuracy <= own.accuracy)
+    };
+    let mut rows = Vec::new();
+    for row in &layout.rows {
+        let mut cells = Vec::new();
+        for column in &layout.columns {
+            let record = find(row, column.key);
+            cells.push(record.map_or_else(CellView::default, |record| CellView {
+                value: format!("{:.2}", 100.0 * record.accuracy),
+                interval: Some(format!("{:.2}", 100.0 * record.ci95)),
+                tasks: (record.tasks != asked).then_some(record.tasks),
+                best: reference.is_none() && best(row, column.key),
+            }));
+            if let Some(reference) = reference {
+                let base = records.iter().find(|r| r.row == reference && r.column == column.key);
+                let difference = record.filter(|record| record.row != reference).zip(base);
+                let difference = difference.and_then(|(record, base)| record.minus(base));
+                cells.push(difference.map_or_else(CellView::default, |difference| CellView {
+                    value: format!("{:+.2}", 100.0 * difference.mean),
+                    interval: Some(format!("{:.2}", 100.0 * difference.ci95)),
+                    ..CellView::default()
+                }));
+            }
+        }
+        for column in &layout.paper_columns {
+            let value = layout.printed(row.key, column).map(|value| format!("{value:.2}"));
+            cells.push(CellView { value: value.unwrap_or_default(), ..CellView::default() });
+        }
+        let known = records.iter().find(|r| r.row == row.key).is_some_and(|r| r.knows_class_sizes);
+        if cells.iter().any(|cell| !cell.value.is_empty()) {
+            rows.push(RowView {
+                group: row.group.to_owned(),
+                label: row.label.clone(),
+                knows_class_sizes: known,
+                cells,
+            });
+        }
+    }
+    mark_best_printed(&mut rows, &headings);
+    TableView { headings, rows }
+}
+
+/// The paper's columns get their own best, per group, as the paper marks them.
+fn mark_best_printed(rows: &mut [RowView], headings: &[Heading]) {
+    for (column, _) in headings.iter().enumerate().filter(|(_, heading)| heading.printed) {
+        let groups: Vec<String> = rows.iter().map(|row| row.group.clone()).collect();
+        for group in groups {
+            let value = |row: &RowView| row.cells[column].value.parse::<f64>().ok();
+            let most = rows
+                .iter()
+                .filter(|row| row.group == group)
+                .filter_map(value)
+                .fold(f64::NEG_INFINITY, f64::max);
+            for row in rows.iter_mut().filter(|row| row.group == group) {
+                row.cells[column].best = value(row) == Some(most);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Table 2: every method that runs on frozen features, beside the published rows.
+
+use super::Plan;
+use super::cell::Recipe;
+use super::layout::{Claim, Layout, PaperColumn, Row, one_and_five_shot};
+use super::paper::{self, BENCHMARKS};
+
+/// Headings of the three kinds of prior knowledge.
+pub const INDUCTIVE: &str = "Inductive";
+/// Transductive rows.
+pub const TRANSDUCTIVE: &str = "Transductive";
+/// Semi-supervised rows.
+pub const SEMI: &str = "Semi-supervised";
+
+/// Unlabelled rows per class of the semi-supervised rows: section 4.2 of the paper.
+pub const UNLABELLED: usize = 50;
+
+/// Key, method, preset (none: the run's where the method has it), name for people.
+type Entry = (&'static str, &'static str, Option<&'static str>, &'static str);
+
+const ROWS: &[(&str, &[Entry])] = &[
+    (
+        INDUCTIVE,
+        &[
+            ("in/protonet", "protonet", None, "ProtoNet"),
+            ("in/simpleshot", "simpleshot", None, "SimpleShot"),
+            ("in/matching", "matching", None, "MatchingNet"),
+            ("in/baseline", "baseline", None, "Baseline"),
+            ("in/baseline-pp", "baseline-pp", None, "Baseline++"),
+            ("in/logistic", "logistic", None, "Logistic regression"),
+            ("in/ridge", "ridge", None, "Ridge regression"),
+            ("in/svm", "svm", None, "SVM"),
+            ("in/dsn", "dsn", None, "DSN"),
+        ],
+    ),
+    (
+        TRANSDUCTIVE,
+        &[
+            ("tran/entropy-min", "entropy-min", None, "Entropy minimisation"),
+            ("tran/laplacianshot", "laplacianshot", None, "LaplacianShot"),
+            ("tran/tim-gd", "tim-gd", None, "TIM-GD"),
+            ("tran/tim-adm", "tim-adm", None, "TIM-ADM"),
+            ("tran/alpha-tim", "alpha-tim", None, "alpha-TIM"),
+            ("tran/epnet", "epnet", None, "EPNet (head only)"),
+            ("tran/ici", "ici", None, "ICI + LR"),
+            ("tran/bd-cspn", "bd-cspn", None, "BD-CSPN"),
+            ("tran/tafssl", "tafssl", None, "TAFSSL (ICA+MSP)"),
+            ("tran/paddle", "paddle", None, "PADDLE"),
+            ("tran/oslo", "oslo", None, "OSLO"),
+            ("tran/label-spreading", "label-spreading", None, "Label spreading"),
+            ("tran/soft-kmeans", "soft-kmeans", None, "Soft k-means"),
+            ("tran/self-training", "self-training", None, "Self-training, confidence"),
+            ("tran/pt-map", "pt-map", None, "PT-MAP"),
+            ("tran/pt-map-unbalanced", "pt-map", Some("unbalanced"), "PT-MAP, sizes unknown"),
+            ("tran/ilpc", "ilpc", None, "iLPC"),
+            ("tran/ease", "ease", None, "EASE"),
+            ("tran/protolp", "protolp", None, "protoLP"),
+            ("tran/dm-ida", "dm-ida", None, "DM + IDA (the paper's)"),
+        ],
+    ),
+    (
+        SEMI,
+        &[
+            ("semi/self-training", "self-training", Some("lst"), "LST (head only)"),
+            ("semi/tafssl", "tafssl", None, "TAFSSL (ICA+MSP)"),
+            ("semi/epnet", "epnet", None, "EPNet (head only)"),
+            ("semi/ici", "ici", None, "ICI + LR"),
+            ("semi/tim-gd", "tim-gd", None, "TIM-GD"),
+            ("semi/laplacianshot", "laplacianshot", None, "LaplacianShot"),
+            ("semi/bd-cspn", "bd-cspn", None, "BD-CSPN"),
+            ("semi/label-spreading", "label-spreading", None, "Label spreading"),
+            ("semi/soft-kmeans", "soft-kmeans", None, "Soft k-means"),
+            ("semi/pt-map", "pt-map", None, "PT-MAP"),
+            ("semi/dm-ida", "dm-ida", None, "DM + IDA (the paper's)"),
+        ],
+    ),
+];
+
+/// Rows of the paper that no method on frozen features can stand for.
+const ONLY_PRINTED: &[(&str, &str)] =
+    &[("in/feat", INDUCTIVE), ("in/deepemd", INDUCTIVE), ("tran/sib", TRANSDUCTIVE)];
+
+/// The table.
+pub fn layout(plan: &Plan) -> Layout {
+    let mut rows = Vec::new();
+    for (group, entries) in ROWS {
+        for &(key, group) in ONLY_PRINTED.iter().filter(|(_, of)| of == group) {
+            let label = paper::find(paper::TABLE2, key).map_or(key, |printed| printed.label);
+            rows.push(Row { key, label: label.to_owned(), group, recipe: None });
+        }
+        for &(key, method, preset, label) in *entries {
+            let recipe = match preset {
+                Some(preset) => Recipe::at(method, preset),
+                None => Recipe::at(method, &plan.preset),
+            };
+            rows.push(Row { key, label: label.to_owned(), group, recipe: Some(recipe) });
+        }
+    }
+    let at = BENCHMARKS.iter().position(|(key, _)| *key == plan.benchmark).unwrap_or(2);
+    let name = BENCHMARKS[at].1;
+    let column = |shots: &str, index| PaperColumn { heading: format!("paper, {name}, {shots}"), index };
+    let beats = |worse| Claim { better: "tran/dm-ida", worse };
+    Layout {
+        table: "table2",
+        title: "Table 2. Benchmarks",
+        about: format!(
+            "5-way, 15 queries per class; semi-supervised rows have {UNLABELLED} more unlabelled examples per class. \
+             Every method gets the same frozen features and the same tasks; the paper's rows each come from the \
+             backbone of their own publication. EPNet, LST and entropy minimisation are their classifier heads alone. \
+             Methods told the class sizes (balanced queries) are compared only with each other."
+        ),
+        columns: one_and_five_shot(),
+        paper_columns: vec![column("1-shot", 2 * at), column("5-shot", 2 * at + 1)],
+        rows,
+        printed: paper::TABLE2,
+        claims: vec![
+            beats("tran/entropy-min"),
+            beats("tran/laplacianshot"),
+            beats("tran/tim-gd"),
+            beats("tran/epnet"),
+            beats("tran/ici"),
+            beats("tran/bd-cspn"),
+            Claim { better: "semi/dm-ida", worse: "semi/self-training" },
+            Claim { better: "semi/dm-ida", worse: "semi/tafssl" },
+            Claim { better: "semi/dm-ida", worse: "semi/epnet" },
+            Claim { better: "semi/dm-ida", worse: "semi/ici" },
+        ],
+    }
+}

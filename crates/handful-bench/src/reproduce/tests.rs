@@ -1,0 +1,143 @@
+//! Planning, running and resuming on made-up features.
+
+use handful_data::synthetic::SyntheticSpec;
+
+use super::*;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn planned(&self, _: usize, _: &[&Cell]) {}
+    fn started(&self, _: &Cell) {}
+    fn task_done(&self) {}
+    fn finished(&self, _: &Cell) {}
+}
+
+fn plan() -> Plan {
+    Plan {
+        preset: "fast".into(),
+        tasks: 4,
+        seed: 1,
+        full: false,
+        threads: 1,
+        benchmark: "cifar-fs".into(),
+        cross_classes: None,
+    }
+}
+
+fn table() -> FeatureTable {
+    SyntheticSpec { rows_per_class: 80, dim: 16, ..SyntheticSpec::default() }.table().expect("valid")
+}
+
+/// A record without what differs from run to run.
+fn timeless(record: &Record) -> Record {
+    let mut extra = record.extra.clone();
+    for key in ["microseconds_ida", "microseconds_bound"] {
+        if let Some(value) = extra.get_mut(key) {
+            *value = 0.into();
+        }
+    }
+    Record { seconds: 0.0, extra, ..record.clone() }
+}
+
+#[test]
+fn all_has_every_cell_once_and_says_what_it_leaves_out() {
+    let table = table();
+    let inputs = Inputs { table: &table, cross: None };
+    let (cells, skipped) = cells(Target::All, &plan(), &inputs).expect("a plan");
+    for (at, cell) in cells.iter().enumerate() {
+        let same =
+            |other: &Cell| (other.table, &other.row, other.column) == (cell.table, &cell.row, cell.column);
+        assert!(!cells[..at].iter().any(same), "{} twice", cell.name());
+        cell.recipe.build().expect("every recipe can be built");
+    }
+    for table in ["table1", "table2", "table4", "table5", "table6", "figure1", "theorem3", "picture"] {
+        assert!(cells.iter().any(|cell| cell.table == table), "{table}");
+    }
+    assert!(skipped.iter().any(|part| part.table == "table3" && part.reason.contains("--cross-features")));
+}
+
+#[test]
+fn table3_alone_needs_its_features_and_takes_its_tasks_from_them() {
+    let (table, other) =
+        (table(), SyntheticSpec { seed: 9, ..SyntheticSpec::default() }.table().expect("valid"));
+    let alone = cells(Target::Table3, &plan(), &Inputs { table: &table, cross: None });
+    assert!(alone.err().expect("nothing to do").to_string().contains("--cross-features"));
+    let plan = Plan { cross_classes: Some(other.class_count()), ..plan() };
+    let inputs = Inputs { table: &table, cross: Some(&other) };
+    let (cells, skipped) = cells(Target::Table3, &plan, &inputs).expect("a plan");
+    assert!(skipped.is_empty() && cells.iter().all(|cell| cell.source == Source::Cross));
+}
+
+#[test]
+fn settings_the_features_cannot_serve_are_left_out_with_the_reason() {
+    let table =
+        SyntheticSpec { classes: 12, rows_per_class: 30, ..SyntheticSpec::default() }.table().expect("valid");
+    let inputs = Inputs { table: &table, cross: None };
+    let (cells, skipped) = cells(Target::All, &plan(), &inputs).expect("a plan");
+    assert!(cells.iter().all(|cell| cell.spec.ways <= 12 && cell.spec.unlabeled < 50));
+    assert!(skipped.iter().any(|part| part.what == "20-way 1-shot" && part.reason.contains("12")));
+    assert!(skipped.iter().any(|part| part.table == "table2" && part.reason.contains("30 rows")));
+}
+
+#[test]
+fn a_stopped_run_goes_on_to_the_same_numbers() {
+    let table = table();
+    let (plan, inputs) = (plan(), Inputs { table: &table, cross: None });
+    let mut cells = Vec::new();
+    for target in [Target::Table1, Target::Figure1, Target::Theorem3, Target::Picture, Target::Table5] {
+        cells.extend(super::cells(target, &plan, &inputs).expect("a plan").0);
+    }
+    let run_in = |folder: &std::path::Path, cells: &[Cell]| {
+        let mut store = Store::open(folder, &stamp(&plan, &table), false).expect("a store");
+        run(cells, &plan, &inputs, &mut store, &Silent).expect("a run");
+        store.records().iter().map(timeless).collect::<Vec<_>>()
+    };
+    let (whole, parts) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let at_once = run_in(whole.path(), &cells);
+    run_in(parts.path(), &cells[..5]);
+    let path = parts.path().join(results::RESULTS);
+    let bytes = std::fs::read(&path).expect("read");
+    std::fs::write(&path, &bytes[..bytes.len() - 40]).expect("torn");
+    assert_eq!(run_in(parts.path(), &cells), at_once);
+    assert_eq!(at_once.len(), cells.len());
+}
+
+#[test]
+fn the_numbers_mean_what_they_say() {
+    let table = table();
+    let plan = Plan { tasks: 12, ..plan() };
+    let inputs = Inputs { table: &table, cross: None };
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Store::open(folder.path(), &stamp(&plan, &table), false).expect("a store");
+    for target in [Target::Table1, Target::Figure1, Target::Theorem3] {
+        let cells = super::cells(target, &plan, &inputs).expect("a plan").0;
+        run(&cells, &plan, &inputs, &mut store, &Silent).expect("a run");
+    }
+    let find = |table: &str, row: &str| store.find(table, row, "1-shot").expect("there");
+    let psi = |row: &str| find("table1", row).extra["psi"].as_f64().expect("a number");
+    assert_eq!((find("table1", "truth").accuracy, psi("truth")), (1.0, 1.0));
+    assert!((0.1..0.3).contains(&find("table1", "random").accuracy));
+    assert!(psi("random") < psi("cross-entropy") && psi("cross-entropy") < 1.0);
+
+    // Figure 1's claim, on a few tasks: Eq. 4 as the text has it raises the dependence at every iteration.
+    let curves: figure1::Curves =
+        serde_json::from_value(find("figure1", "paper").extra.clone()).expect("curves");
+    assert_eq!(curves.ending_lower, 0);
+    let mean = &curves.dependence.mean;
+    assert!(mean.first() < mean.last() && curves.steps.last() == Some(&999));
+
+    let bound: theorem3::BoundStudy =
+        serde_json::from_value(find("theorem3", "preset").extra.clone()).expect("a study");
+    assert!(bound.auc_ida > 0.5 && bound.mixed_tasks > 0);
+    let labels: u32 = bound.right.iter().chain(&bound.wrong).sum();
+    assert_eq!(labels, 12 * 75);
+}
+
+#[test]
+fn an_unknown_preset_is_answered_with_the_known_ones() {
+    let table = table();
+    let plan = Plan { preset: "best".into(), ..plan() };
+    let error = cells(Target::All, &plan, &Inputs { table: &table, cross: None }).err().expect("refused");
+    assert!(error.to_string().contains("authors"), "{error}");
+}

@@ -1,0 +1,166 @@
+//! `handful reproduce`: the paper's tables and figures, with its printed figures beside ours, and a report.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use handful_bench::report;
+use handful_bench::reproduce::cell::Skipped;
+use handful_bench::reproduce::paper::BENCHMARKS;
+use handful_bench::reproduce::results::{self, Store};
+use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
+use handful_data::synthetic::SyntheticSpec;
+use handful_data::{FeatureTable, read_table};
+
+use crate::error::CliError;
+use crate::progress::CellBars;
+
+/// What renders the stored results again without computing anything.
+const REPORT: &str = "report";
+
+/// Arguments of `handful reproduce`.
+#[derive(Args)]
+pub struct ReproduceArgs {
+    /// Which table or figure; `report` renders what is in OUT again, `differences` is the text against its authors' code
+    #[arg(value_parser = PossibleValuesParser::new(targets()))]
+    target: String,
+    /// Features of the novel classes, any table that `bench` takes; without any, the ones that come with handful
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
+    /// Features of another dataset's novel classes through the same backbone, for table3
+    #[arg(long, value_name = "FILE")]
+    cross_features: Option<PathBuf>,
+    /// An image dataset, to be embedded with --weights instead of --features
+    #[arg(long, value_name = "PATH", requires = "weights", conflicts_with = "features")]
+    dataset: Option<PathBuf>,
+    /// Weights of the backbone for --dataset
+    #[arg(long, value_name = "FILE", requires = "dataset")]
+    weights: Option<PathBuf>,
+    /// Tasks per cell; slow cells get a fixed share of them, which every table prints
+    #[arg(long, default_value_t = 10_000)]
+    tasks: usize,
+    /// All tasks for every cell, however slow
+    #[arg(long)]
+    full: bool,
+    /// Preset of dm-ida, and of every other method that has it
+    #[arg(long, default_value = "default")]
+    preset: String,
+    /// Seed of the tasks
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The benchmark whose printed figures stand beside ours; told from the file's name if not given
+    #[arg(long, value_parser = PossibleValuesParser::new(BENCHMARKS.map(|(key, _)| key)))]
+    benchmark: Option<String>,
+    /// Folder for results and report; a run that was stopped goes on there
+    #[arg(long, value_name = "DIR", default_value = "reproduction")]
+    out: PathBuf,
+    /// Threads; 0 for one per core. The results do not depend on it
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Set results of another run in OUT aside, and replace files that are not a report of ours
+    #[arg(long)]
+    force: bool,
+}
+
+fn targets() -> Vec<&'static str> {
+    Target::NAMES.iter().map(|(name, _)| *name).chain([REPORT]).collect()
+}
+
+/// Runs the command.
+pub fn run(args: &ReproduceArgs) -> Result<(), CliError> {
+    let Some(target) = Target::named(&args.target) else {
+        let records = results::read(&args.out).map_err(ReproduceError::from)?;
+        return finish(args, &records, &[]);
+    };
+    if args.tasks == 0 {
+        return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
+    }
+    let features = main_features(args)?;
+    let cross = args.cross_features.as_deref().map(read_table).transpose()?;
+    let plan = Plan {
+        preset: args.preset.clone(),
+        tasks: args.tasks,
+        seed: args.seed,
+        full: args.full,
+        threads: args.threads,
+        benchmark: args.benchmark.clone().unwrap_or_else(|| benchmark_of(features.path()).to_owned()),
+        cross_classes: cross.as_ref().map(FeatureTable::class_count),
+    };
+    let inputs = Inputs { table: &features, cross: cross.as_ref() };
+    let (cells, skipped) = reproduce::cells(target, &plan, &inputs)?;
+    report::check_folder(&args.out, args.force).map_err(ReproduceError::from)?;
+    let stamp = reproduce::stamp(&plan, &features);
+    let mut store = Store::open(&args.out, &stamp, args.force).map_err(ReproduceError::from)?;
+    let bars = CellBars::new();
+    let result = reproduce::run(&cells, &plan, &inputs, &mut store, &bars);
+    bars.clear();
+    result?;
+    finish(args, store.records(), &skipped)
+}
+
+/// Writes the report, prints the tables, and says where everything is.
+fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]) -> Result<(), CliError> {
+    let report = report::Report::from_results(records, skipped);
+    report.write(&args.out).map_err(ReproduceError::from)?;
+    let mut out = std::io::stdout().lock();
+    write!(out, "{}", report::text::render(&report))?;
+    writeln!(out, "report: {}", args.out.join("report.html").display())?;
+    Ok(out.flush()?)
+}
+
+/// The features that were asked for, or those that come with handful.
+fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
+    match (&args.features, &args.dataset, &args.weights) {
+        (Some(path), ..) => Ok(read_table(path)?),
+        (None, Some(dataset), Some(weights)) => embedded_features(dataset, weights),
+        _ => {
+            eprintln!(
+                "no --features given: running on the features that come with handful, which compare methods with \
+                 each other and say nothing about the paper's benchmarks"
+            );
+            shipped_features()
+        }
+    }
+}
+
+/// The features that come with handful.
+fn shipped_features() -> Result<FeatureTable, CliError> {
+    Ok(SyntheticSpec::default().table()?)
+}
+
+/// Novel-class features of an image dataset through a backbone.
+fn embedded_features(dataset: &Path, _weights: &Path) -> Result<FeatureTable, CliError> {
+    Err(CliError::Usage(format!(
+        "--dataset {}: this build has no backbones to embed images with; embed them elsewhere and give --features",
+        dataset.display()
+    )))
+}
+
+/// The benchmark a file's name speaks of; CIFAR-FS if it speaks of none.
+fn benchmark_of(path: &Path) -> &'static str {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let hints = [("mini", "mini-imagenet"), ("tiered", "tiered-imagenet"), ("cub", "cub")];
+    hints.into_iter().find(|(hint, _)| name.contains(hint)).map_or("cifar-fs", |(_, benchmark)| benchmark)
+}
+
+impl From<ReproduceError> for CliError {
+    fn from(error: ReproduceError) -> Self {
+        match error {
+            ReproduceError::Study(error) => error.into(),
+            other => Self::usage(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn benchmarks_are_told_from_file_names() {
+        assert_eq!(benchmark_of(Path::new("x/miniImageNet-novel.npz")), "mini-imagenet");
+        assert_eq!(benchmark_of(Path::new("CUB.npz")), "cub");
+        assert_eq!(benchmark_of(Path::new("features.npz")), "cifar-fs");
+    }
+}
