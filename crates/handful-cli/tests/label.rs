@@ -121,6 +121,25 @@ fn what_is_not_accepted_is_reviewed_and_can_be_fed_back() {
 }
 
 #[test]
+fn what_somebody_filled_in_is_never_overwritten() {
+    let pool = Pool::new();
+    let labels = pool.labels(5);
+    let promise = ["--max-error", "0.02"];
+    pool.label(&[&labels], "labelled.csv", &promise).succeeded();
+    let filled = pool.read("review.csv").replacen(",,", ",class 2,", 1);
+    let review = pool.write("review.csv", &filled);
+    let run = pool.label(&[&labels, &review], "labelled.csv", &promise);
+    assert!(run.succeeded().contains("review-2.csv"), "{}", run.stdout);
+    // Not named this time, but still somebody's work.
+    pool.label(&[&labels], "labelled.csv", &promise).succeeded();
+    assert_eq!(pool.read("review.csv"), filled);
+    pool.label(&[&labels], "labels.csv", &[]).refused(&["labels.csv", "would be overwritten"]);
+    let as_review = ["--review", text(&labels)];
+    pool.label(&[&labels], "labelled.csv", &as_review).refused(&["labels.csv", "would be overwritten"]);
+    pool.label(&[&pool.path("labelled.csv")], "again.csv", &[]).refused(&["labelled.csv", "inferred"]);
+}
+
+#[test]
 fn later_files_win() {
     let pool = Pool::new();
     let later = pool.write("later.csv", "id,label\n0,class 1\n");
