@@ -101,6 +101,11 @@ fn read_file(
             header.join(",")
         )));
     }
+    if header.contains(&"source") {
+        return Err(wrong(
+            "it is a labelled pool: most of its labels are inferred, not labels you know".into(),
+        ));
+    }
     let is_review = header.len() > 2;
     let mut lines: HashMap<usize, (u64, String)> = HashMap::new();
     for record in reader.records() {

@@ -12,7 +12,7 @@ mod report;
 mod review;
 mod table_pool;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use demonstration::demonstrate;
 
@@ -113,26 +113,54 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
     };
     // Found out before the work rather than after it.
     let format = output.map(|path| OutputFormat::of(path, args.output_format)).transpose()?;
+    for written in output.into_iter().chain(&args.review) {
+        let mut read = args.labels.iter().chain([&args.pool]);
+        if let Some(read) = read.find(|read| same_file(read, written)) {
+            return Err(CliError::Usage(format!(
+                "{}: it is read by this run and would be overwritten; write to another file",
+                read.display()
+            )));
+        }
+    }
     let job = job(args, &params)?;
     let rows_to_explain =
         args.explain.iter().map(|id| job.given.row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
     let mut written = report::Written::default();
     if let (Some(path), Some(format)) = (output, format) {
         written.changes = report::changes(path, format, &job)?;
-        let review =
-            args.review.clone().or_else(|| args.max_error.map(|_| path.with_file_name("review.csv")));
-        if let Some(review) = &review {
-            if review == path {
-                return Err(CliError::Usage("the review file and the output are the same file".into()));
-            }
-            written.review_rows = Some(review::write(review, &job)?);
-            written.review = Some(review.clone());
+        if let Some(review) = review_path(args, path)? {
+            written.review_rows = Some(review::write(&review, &job)?);
+            written.review = Some(review);
         }
         output::write(path, format, &Columns::of(&job), &job)?;
         written.output = Some(path.clone());
     }
     report::print(args.format, &job, &written, args.max_error)?;
     rows_to_explain.into_iter().try_for_each(|row| explain::print(&job, row))
+}
+
+/// Where the review goes: as asked, or with --max-error beside the output, under the first of review.csv,
+/// review-2.csv, … that holds nothing somebody filled in.
+fn review_path(args: &LabelArgs, output: &Path) -> Result<Option<PathBuf>, CliError> {
+    if let Some(review) = &args.review {
+        if same_file(review, output) || review == output {
+            return Err(CliError::Usage("the review file and the output are the same file".into()));
+        }
+        return Ok(Some(review.clone()));
+    }
+    let numbered = |number: usize| match number {
+        1 => output.with_file_name("review.csv"),
+        number => output.with_file_name(format!("review-{number}.csv")),
+    };
+    let free = |path: &PathBuf| {
+        path != output && !args.labels.iter().any(|read| same_file(read, path)) && !review::is_filled_in(path)
+    };
+    Ok(args.max_error.and_then(|_| (1..).map(numbered).find(free)))
+}
+
+/// Whether two paths are one existing file.
+fn same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {

@@ -48,3 +48,14 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
     })?;
     Ok(order.len())
 }
+
+/// Whether a file exists in which somebody has written: a label in a review file, or anything else at all.
+pub fn is_filled_in(path: &Path) -> bool {
+    if !path.exists() {
+        return false;
+    }
+    let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else { return true };
+    let ours = reader.headers().is_ok_and(|header| header.iter().take(3).eq(["id", "label", "suggested"]));
+    let empty = |record: csv::StringRecord| record.get(1).is_some_and(str::is_empty);
+    !ours || !reader.records().all(|record| record.is_ok_and(empty))
+}
