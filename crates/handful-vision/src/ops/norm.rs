@@ -46,11 +46,7 @@ fn leaky(z: f32, slope: f32) -> f32 {
 }
 
 /// The planes of channel `c` of each image.
-fn channel(
-    x: &[f32],
-    [batch, channels, plane]: [usize; 3],
-    c: usize,
-) -> impl Iterator<Item = &[f32]> {
+fn channel(x: &[f32], [batch, channels, plane]: [usize; 3], c: usize) -> impl Iterator<Item = &[f32]> {
     (0..batch).map(move |image| &x[(image * channels + c) * plane..][..plane])
 }
 

@@ -63,6 +63,10 @@ pub struct Outcome {
     pub progress: Progress,
 }
 
+/// Accuracies closer than this are equal: a checkpoint keeps them as decimal text, which may cost the last bit, and a
+/// resumed training must not take for better what an uninterrupted one takes for equal.
+const SAME_ACCURACY: f64 = 1e-9;
+
 /// The file to resume from.
 pub fn last_checkpoint(folder: &Path) -> PathBuf {
     folder.join("last.safetensors")
@@ -210,7 +214,11 @@ impl Run<'_> {
         (progress.epoch, progress.step, progress.loss_sum, progress.correct) =
             (progress.epoch + 1, 0, 0.0, 0);
         // Without validation classes the last network is the best there is.
-        if validation.is_none() || validation > progress.best {
+        let is_best = match (validation, progress.best) {
+            (Some(now), Some(best)) => now > best + SAME_ACCURACY,
+            _ => true,
+        };
+        if is_best {
             progress.best = validation;
             let path = best_network(self.job.folder);
             checkpoint::save_network(&path, &self.state.model, &self.state.settings, Precision::Full)?;
