@@ -30,12 +30,15 @@ fn table(layout: &Layout, records: &[&Record], asked: usize) -> TableView {
     }
     headings.extend(layout.paper_columns.iter().map(|c| Heading { text: c.heading.clone(), printed: true }));
 
+    // Compared over the tasks that both have: a mean over 100 tasks says little beside one over 10,000 others.
     let best = |row: &Row, column: &str| {
         let Some(own) = find(row, column) else { return false };
         let rivals = layout.rows.iter().filter(|other| other.group == row.group);
-        rivals
-            .filter_map(|other| find(other, column))
-            .all(|other| other.knows_class_sizes != own.knows_class_sizes || other.accuracy <= own.accuracy)
+        let mut rivals = rivals.filter_map(|other| find(other, column));
+        rivals.all(|other| {
+            let comparable = other.knows_class_sizes == own.knows_class_sizes;
+            !comparable || own.minus(other).is_none_or(|difference| difference.mean >= 0.0)
+        })
     };
     let mut rows = Vec::new();
     for row in &layout.rows {
