@@ -246,11 +246,11 @@ fn empty_and_broken_pools_are_refused() {
     pool.label(&[&labels], "out.csv", &[]).refused(&["empty.npz"]);
     let images = pool.path("images");
     std::fs::create_dir(&images).expect("made");
-    let run = handful(&["label", text(&images), "--labels", text(&labels), "-o", "out.csv"]);
-    run.refused(&["--weights"]);
-    let args =
-        ["label", text(&images), "--labels", text(&labels), "-o", "out.csv", "--weights", text(&labels)];
+    let args = ["label", text(&images), "--labels", text(&labels), "-o", "out.csv"];
     handful(&args).refused(&["images", "holds no images"]);
+    std::fs::write(images.join("broken.png"), "no image").expect("written");
+    let cache = pool.path("cache");
+    handful(&[&args[..], &["--cache", text(&cache)]].concat()).refused(&["broken.png"]);
 }
 
 #[test]

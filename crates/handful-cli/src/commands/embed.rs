@@ -60,9 +60,9 @@ pub struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// A network of our own weights, on the CPU.
-    pub fn of_weights(path: &Path) -> Self {
-        Self { weights: Some(path.to_owned()), backbone: None, size: None, device: "cpu".to_owned() }
+    /// A network of our own weights, or the one that comes with the program, on the CPU.
+    pub fn of_weights(path: Option<&Path>) -> Self {
+        Self { weights: path.map(Path::to_owned), backbone: None, size: None, device: "cpu".to_owned() }
     }
 
     /// Reads the network.

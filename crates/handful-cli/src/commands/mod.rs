@@ -8,8 +8,8 @@ pub mod embed;
 pub mod entrants;
 pub mod label;
 pub mod params;
-pub mod setting;
 pub mod reproduce;
+pub mod setting;
 pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;

@@ -10,7 +10,7 @@ use handful_bench::reproduce::cell::Skipped;
 use handful_bench::reproduce::paper::BENCHMARKS;
 use handful_bench::reproduce::results::{self, Store};
 use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
-use handful_data::synthetic::SyntheticSpec;
+use handful_data::shipped;
 use handful_data::{FeatureTable, read_table};
 
 use crate::error::CliError;
@@ -116,20 +116,26 @@ fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
         (None, Some(dataset), Some(weights)) => embedded_features(dataset, weights),
         _ => {
             eprintln!(
-                "no --features given: running on the features that come with handful, which compare methods with \
-                 each other and say nothing about the paper's benchmarks"
+                "no --features given: running on the features that come with handful, CIFAR-FS novel classes through a \
+                 network far smaller than the paper's"
             );
-            shipped_features()
+            Ok(shipped::features()?)
         }
     }
 }
 
-/// The features that come with handful.
-fn shipped_features() -> Result<FeatureTable, CliError> {
-    Ok(SyntheticSpec::default().table()?)
+/// Novel-class features of an image dataset through a backbone.
+#[cfg(feature = "vision")]
+fn embedded_features(dataset: &Path, weights: &Path) -> Result<FeatureTable, CliError> {
+    use crate::commands::embed::{NetworkArgs, embed_dataset};
+    use handful_data::datasets::{Part, open_dataset};
+    let network = NetworkArgs::of_weights(Some(weights)).open()?;
+    let images = open_dataset(dataset, None, Some(Part::Novel))?;
+    Ok(embed_dataset(&images, &network, false)?.0)
 }
 
 /// Novel-class features of an image dataset through a backbone.
+#[cfg(not(feature = "vision"))]
 fn embedded_features(dataset: &Path, _weights: &Path) -> Result<FeatureTable, CliError> {
     Err(CliError::Usage(format!(
         "--dataset {}: this build has no backbones to embed images with; embed them elsewhere and give --features",

@@ -26,24 +26,18 @@ pub struct ImagePool {
 
 /// Opens a folder; embeds what the cache does not have.
 pub fn open(folder: &Path, weights: Option<&Path>, cache: Option<&Path>) -> Result<ImagePool, CliError> {
-    let weights = weights.ok_or_else(|| {
-        CliError::Usage(format!(
-            "{}: a folder of images needs --weights FILE, the backbone that turns images into features",
-            folder.display()
-        ))
-    })?;
     let cache = match cache {
         Some(cache) => cache.to_owned(),
         None => default_cache()?,
     };
-    open_with(folder, weights, &cache, embed)
+    open_with(folder, &backbone_digest(weights)?, &cache, |images| embed(weights, images))
 }
 
 fn open_with(
     folder: &Path,
-    weights: &Path,
+    backbone: &str,
     cache: &Path,
-    embed: impl Fn(&Path, &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError>,
+    embed: impl Fn(&[PathBuf]) -> Result<Vec<Vec<f32>>, CliError>,
 ) -> Result<ImagePool, CliError> {
     let mut files = Vec::new();
     walk(folder, &mut files)?;
@@ -54,7 +48,7 @@ fn open_with(
     let ids: Vec<String> = files.iter().map(|file| id_of(folder, file)).collect();
     let labels =
         ids.iter().enumerate().filter_map(|(row, id)| Some((row, class_of(id)?.to_owned()))).collect();
-    let features = cached_features(&files, weights, cache, embed)?;
+    let features = cached_features(&files, backbone, cache, embed)?;
     let table = FeatureTable::from_features(folder, features, ids)?;
     Ok(ImagePool { table, labels, files })
 }
@@ -100,11 +94,10 @@ fn class_of(id: &str) -> Option<&str> {
 
 fn cached_features(
     files: &[PathBuf],
-    weights: &Path,
+    backbone: &str,
     cache: &Path,
-    embed: impl Fn(&Path, &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError>,
+    embed: impl Fn(&[PathBuf]) -> Result<Vec<Vec<f32>>, CliError>,
 ) -> Result<Matrix<f32>, CliError> {
-    let backbone = content_digest(&read(weights)?);
     let mut keys = Vec::with_capacity(files.len());
     for file in files {
         let image = content_digest(&read(file)?);
@@ -115,7 +108,7 @@ fn cached_features(
     let missing: Vec<usize> = (0..rows.len()).filter(|&row| rows[row].is_none()).collect();
     if !missing.is_empty() {
         let paths: Vec<PathBuf> = missing.iter().map(|&row| files[row].clone()).collect();
-        let embedded = embed(weights, &paths)?;
+        let embedded = embed(&paths)?;
         std::fs::create_dir_all(cache)
             .map_err(|error| CliError::Failed(format!("{}: cannot make it: {error}", cache.display())))?;
         for (&row, features) in missing.iter().zip(embedded) {
@@ -157,9 +150,24 @@ fn default_cache() -> Result<PathBuf, CliError> {
         .ok_or_else(|| CliError::Usage("say where features may be kept with --cache FOLDER".into()))
 }
 
-/// Turns images into features, in the order given.
+/// What the features of one network are kept under: the digest of its weights.
 #[cfg(feature = "vision")]
-fn embed(weights: &Path, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
+fn backbone_digest(weights: Option<&Path>) -> Result<String, CliError> {
+    match weights {
+        Some(path) => Ok(content_digest(&read(path)?)),
+        None => Ok(crate::commands::embed::NetworkArgs::of_weights(None).open()?.sha256().to_owned()),
+    }
+}
+
+/// What the features of one network are kept under: the digest of its weights.
+#[cfg(not(feature = "vision"))]
+fn backbone_digest(weights: Option<&Path>) -> Result<String, CliError> {
+    weights.map_or_else(|| Ok(String::new()), |path| Ok(content_digest(&read(path)?)))
+}
+
+/// Turns images into features, in the order given; without weights, with the network that comes with the program.
+#[cfg(feature = "vision")]
+fn embed(weights: Option<&Path>, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
     let network = crate::commands::embed::NetworkArgs::of_weights(weights).open()?;
     let (table, _) = crate::commands::embed::embed_paths(images, &network, false)?;
     Ok((0..table.rows()).map(|row| table.gather(&[row]).row(0).to_vec()).collect())
@@ -167,7 +175,7 @@ fn embed(weights: &Path, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> 
 
 /// Turns images into features, in the order given.
 #[cfg(not(feature = "vision"))]
-fn embed(_weights: &Path, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
+fn embed(_weights: Option<&Path>, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
     Err(CliError::Usage(format!(
         "this build has no vision and cannot embed {} images; give a feature file instead",
         images.len()
@@ -195,14 +203,12 @@ mod tests {
             std::fs::create_dir_all(path.parent().expect("inside")).expect("made");
             std::fs::write(path, bytes).expect("written");
         }
-        let weights = folder.path().join("weights");
-        std::fs::write(&weights, "w").expect("written");
         let embedded = Cell::new(0);
-        let embed = |_: &Path, images: &[PathBuf]| {
+        let embed = |images: &[PathBuf]| {
             embedded.set(embedded.get() + images.len());
             Ok(images.iter().map(|path| vec![read(path).expect("there")[0] as f32, 1.0]).collect())
         };
-        let open = || open_with(&pool, &weights, &folder.path().join("cache"), embed).expect("embedded");
+        let open = || open_with(&pool, "network", &folder.path().join("cache"), embed).expect("embedded");
         let first = open();
         assert_eq!(first.table.ids().expect("named").len(), 4);
         assert_eq!(first.table.id(0), "b.png");

@@ -57,7 +57,7 @@ pub struct LabelArgs {
     /// Explain the label of this row: its nearest labelled rows, and when it was selected. May be repeated
     #[arg(long, value_name = "ID")]
     explain: Vec<String>,
-    /// Backbone weights that turn images into features
+    /// Backbone weights that turn images into features, instead of the small network that comes with the program
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Folder where features of images are kept, by the content of image and weights
