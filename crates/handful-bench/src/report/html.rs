@@ -123,14 +123,14 @@ fn render_section(out: &mut String, section: &Section) {
         render_table(out, table);
     }
     for part in &section.missing {
-        let _ = write!(out, "<p class=\"missing\">Left out. {}</p>\n", escape(part));
+        let _ = writeln!(out, "<p class=\"missing\">Left out. {}</p>", escape(part));
     }
     if !section.figures.is_empty() {
         out.push_str("<div class=\"figures\">");
         for figure in &section.figures {
-            let _ = write!(
+            let _ = writeln!(
                 out,
-                "<figure id=\"{}\">{}<figcaption>{}</figcaption></figure>\n",
+                "<figure id=\"{}\">{}<figcaption>{}</figcaption></figure>",
                 escape(&figure.id),
                 inline_svg(&figure.svg, &figure.caption),
                 escape(&figure.caption)
@@ -215,9 +215,9 @@ fn parameters(out: &mut String, report: &Report) {
         }
     }
     for (title, text) in shown {
-        let _ = write!(
+        let _ = writeln!(
             out,
-            "<details><summary>{}</summary><pre>{}</pre></details>\n",
+            "<details><summary>{}</summary><pre>{}</pre></details>",
             escape(&title),
             escape(&text)
         );
@@ -270,7 +270,7 @@ fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

@@ -60,6 +60,21 @@ fn room(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     }
 }
 
+/// Decimals that tell the ticks of an axis of this length apart.
+fn decimals(span: f64) -> usize {
+    if span > 8.0 { 0 } else { (1.0 - span.max(1e-12).log10()).ceil().max(0.0) as usize }
+}
+
+/// A tick's label; the one at zero has no sign.
+fn number(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    if text.trim_start_matches('-').chars().all(|digit| "0.".contains(digit)) {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text
+    }
+}
+
 fn axes<'a, 'b>(
     area: &'a Area<'b>,
     x: (f64, f64),
@@ -72,26 +87,7 @@ fn axes<'a, 'b>(
         .x_label_area_size(42)
         .y_label_area_size(58)
         .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
-    let span = y.1 - y.0;
-    let digits = if span > 8.0 {
-        0
-    } else if span > 0.8 {
-        1
-    } else if span > 0.08 {
-        2
-    } else {
-        3
-    };
-    let wide = x.1 - x.0;
-    let x_digits = if wide > 8.0 {
-        0
-    } else if wide > 0.8 {
-        1
-    } else if wide > 0.08 {
-        2
-    } else {
-        3
-    };
+    let (x_digits, y_digits) = (decimals(x.1 - x.0), decimals(y.1 - y.0));
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -102,8 +98,8 @@ fn axes<'a, 'b>(
         .axis_desc_style(("sans-serif", 14).into_font().color(&INK))
         .x_labels(6)
         .y_labels(6)
-        .x_label_formatter(&|value| format!("{value:.x_digits$}"))
-        .y_label_formatter(&|value| format!("{value:.digits$}"))
+        .x_label_formatter(&|value| number(*value, x_digits))
+        .y_label_formatter(&|value| number(*value, y_digits))
         .x_desc(names.0)
         .y_desc(names.1)
         .draw()?;
@@ -205,7 +201,7 @@ fn mark<'a>(
 /// The outline of a mark.
 fn outline<'a>(shape: usize, at: (i32, i32), size: i32) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
     let style = INK.stroke_width(2);
-    if shape % 5 == 0 {
+    if shape.is_multiple_of(5) {
         return Circle::new(at, size, style).into_dyn();
     }
     let mut path = corners(shape, at, size);
@@ -272,7 +268,7 @@ pub fn task(picture: &Picture, labels: &[usize], joined: &[usize]) -> String {
             area.draw(&mark(class, at(place), 10, of(class).filled()))?;
             area.draw(&outline(class, at(place), 10))?;
         }
-        let font = || ("sans-serif", 13).into_font().color(&INK);
+        let font = || ("sans-serif", 15).into_font().color(&INK);
         for (class, name) in picture.classes.iter().enumerate() {
             let place = (26 + 165 * (class as i32 % 3), 412 + 24 * (class as i32 / 3));
             area.draw(&mark(class, place, 5, of(class).filled()))?;
@@ -280,4 +276,23 @@ pub fn task(picture: &Picture, labels: &[usize], joined: &[usize]) -> String {
         }
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_told_apart_and_zero_has_no_sign() {
+        assert_eq!([decimals(100.0), decimals(1.0), decimals(0.1), decimals(2e-5)], [0, 1, 2, 6]);
+        assert_eq!([number(-1e-9, 3), number(-0.25, 2), number(10.0, 0)], ["0.000", "-0.25", "10"]);
+    }
+
+    #[test]
+    fn empty_series_still_draw_their_axes() {
+        assert!(scatter(&[], "x", "y").contains("</svg>"));
+        assert!(densities(&[], &[], "x", "y").contains("</svg>"));
+        let curve = super::curve(&Curve { steps: &[], band: &Band::default(), colour: 0 }, "x", "y");
+        assert!(curve.contains("</svg>"));
+    }
 }

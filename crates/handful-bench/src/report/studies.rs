@@ -186,8 +186,8 @@ pub fn theorem3(records: &[&Record]) -> Section {
             svg: plots::densities(
                 &study.edges,
                 &[
-                    Density { label: "right labels", shares: &right, colour: 0 },
-                    Density { label: "wrong labels", shares: &wrong, colour: 3 },
+                    Density { label: " right labels", shares: &right, colour: 0 },
+                    Density { label: " wrong labels", shares: &wrong, colour: 3 },
                 ],
                 "IDA value",
                 "% of the labels",

@@ -30,9 +30,7 @@ pub struct Recipe {
 impl Recipe {
     /// A method at the run's preset where it has that, else at its default.
     pub fn at(method: &'static str, preset: &str) -> Self {
-        let known = METHODS
-            .iter()
-            .any(|entry| entry.name == method && entry.presets.iter().any(|&has| has == preset));
+        let known = METHODS.iter().any(|entry| entry.name == method && entry.presets.contains(&preset));
         Self { method, preset: known.then(|| preset.to_owned()), changes: Vec::new() }
     }
 

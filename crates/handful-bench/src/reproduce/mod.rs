@@ -226,7 +226,7 @@ fn leave_out_impossible(cells: &mut Vec<Cell>, skipped: &mut Vec<Skipped>, plan:
 
 fn check_preset(preset: &str) -> Result<(), ReproduceError> {
     let presets = METHODS.iter().find(|entry| entry.name == "dm-ida").map_or(&[][..], |entry| entry.presets);
-    if presets.iter().any(|known| *known == preset) {
+    if presets.contains(&preset) {
         return Ok(());
     }
     Err(ReproduceError::UnknownPreset { preset: preset.to_owned(), known: presets.join(", ") })
