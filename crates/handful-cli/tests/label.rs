@@ -1,7 +1,6 @@
 //! `handful label` on the built binary.
 
 // Other tests use the rest of it.
-#[allow(dead_code)]
 mod support;
 
 use std::path::{Path, PathBuf};
