@@ -1,6 +1,5 @@
 //! `handful label` on the built binary.
 
-// Other tests use the rest of it.
 mod support;
 
 use std::path::{Path, PathBuf};
