@@ -52,7 +52,8 @@ pub fn write_table(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
     }
 }
 
-/// Writes an `.npz` with features rounded to 16 bits, compressed: for tables that are shipped, not worked on.
+/// Writes an `.npz` with features rounded to two and a half decimal digits, compressed: for tables that are shipped,
+/// not worked on.
 pub fn write_half_npz(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
     npz::write_half(path, table)
 }
