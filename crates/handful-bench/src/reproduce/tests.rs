@@ -62,7 +62,7 @@ fn table3_alone_needs_its_features_and_takes_its_tasks_from_them() {
     let (table, other) =
         (table(), SyntheticSpec { seed: 9, ..SyntheticSpec::default() }.table().expect("valid"));
     let alone = cells(Target::Table3, &plan(), &Inputs { table: &table, cross: None });
-    assert!(alone.err().expect("nothing to do").to_string().contains("--cross-features"));
+    assert!(alone.expect_err("nothing to do").to_string().contains("--cross-features"));
     let plan = Plan { cross_classes: Some(other.class_count()), ..plan() };
     let inputs = Inputs { table: &table, cross: Some(&other) };
     let (cells, skipped) = cells(Target::Table3, &plan, &inputs).expect("a plan");
@@ -138,6 +138,6 @@ fn the_numbers_mean_what_they_say() {
 fn an_unknown_preset_is_answered_with_the_known_ones() {
     let table = table();
     let plan = Plan { preset: "best".into(), ..plan() };
-    let error = cells(Target::All, &plan, &Inputs { table: &table, cross: None }).err().expect("refused");
+    let error = cells(Target::All, &plan, &Inputs { table: &table, cross: None }).expect_err("refused");
     assert!(error.to_string().contains("authors"), "{error}");
 }
