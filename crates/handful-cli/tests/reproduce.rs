@@ -1,6 +1,5 @@
 //! `handful reproduce` end to end: results that survive, a report that opens, and every kind of bad input.
 
-#[allow(dead_code, reason = "what the other test files need of it")]
 mod support;
 
 use std::path::{Path, PathBuf};
