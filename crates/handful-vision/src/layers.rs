@@ -10,8 +10,10 @@ use crate::ops;
 const EPSILON: f64 = 1e-5;
 const MOMENTUM: f64 = 0.1;
 
+/// Learnt where the device differentiates, fixed elsewhere.
 fn parameter<const D: usize>(value: Tensor<D>) -> Param<Tensor<D>> {
-    Param::initialized(ParamId::new(), value.require_grad())
+    let value = if value.is_autodiff() { value.require_grad() } else { value };
+    Param::initialized(ParamId::new(), value)
 }
 
 /// A convolution with the same padding on all sides.

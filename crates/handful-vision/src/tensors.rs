@@ -179,7 +179,8 @@ impl<V: NewValue> ModuleMapper for Setter<V> {
         let tensor = match self.value.value(&self.path.name(), &shape) {
             Ok(Some(values)) => {
                 let (device, wanted) = (tensor.device(), tensor.is_require_grad());
-                Tensor::from_data(TensorData::new(values, shape), &device).set_require_grad(wanted)
+                let value = Tensor::from_data(TensorData::new(values, shape), &device);
+                if wanted { value.require_grad() } else { value }
             }
             Ok(None) => tensor,
             Err(misfit) => {
