@@ -139,6 +139,11 @@ struct Run<'a> {
     saved: Instant,
 }
 
+/// The learning rate of a step, counted from the start of the training.
+fn learning_rate(settings: &Settings, steps: usize, step: usize) -> f64 {
+    settings.rate * settings.schedule.factor(step, steps, settings.epochs)
+}
+
 impl Run<'_> {
     fn all_epochs(
         &mut self,
@@ -147,7 +152,6 @@ impl Run<'_> {
     ) -> Result<bool, VisionError> {
         while self.state.progress.epoch < self.state.settings.epochs {
             let began = Instant::now();
-            let mut rate = 0.0;
             while self.state.progress.step < self.steps {
                 if self.job.stop.load(Ordering::Relaxed) {
                     self.save()?;
@@ -155,19 +159,19 @@ impl Run<'_> {
                 }
                 // The maker of batches only stops early after it has sent an error.
                 let Ok(batch) = batches.recv() else { return Ok(false) };
-                rate = self.step(batch?)?;
+                self.step(batch?)?;
                 let batch = self.state.settings.batch;
                 report(Event::Step { progress: &self.state.progress, steps: self.steps, batch });
                 if self.saved.elapsed() >= self.job.save_every {
                     self.save()?;
                 }
             }
-            self.end_epoch(rate, began, report)?;
+            self.end_epoch(began, report)?;
         }
         Ok(true)
     }
 
-    fn step(&mut self, batch: Batch) -> Result<f64, VisionError> {
+    fn step(&mut self, batch: Batch) -> Result<(), VisionError> {
         let Checkpoint { model, sgd, settings, progress } = &mut self.state;
         let size = settings.preparation.size;
         let count = batch.classes.len();
@@ -177,8 +181,7 @@ impl Run<'_> {
         let classes = Tensor::<1, Int>::from_data(classes, &self.device.clone().inner());
         let (loss, correct) = model.loss(images, classes, settings.smoothing);
         let value = loss.clone().into_scalar::<f32>();
-        let step = progress.epoch * self.steps + progress.step;
-        let rate = settings.rate * settings.schedule.factor(step, self.steps, settings.epochs);
+        let rate = learning_rate(settings, self.steps, progress.epoch * self.steps + progress.step);
         if !value.is_finite() {
             let (epoch, step) = (progress.epoch + 1, progress.step + 1);
             return Err(VisionError::Diverged { loss: value, epoch, step, rate });
@@ -188,22 +191,19 @@ impl Run<'_> {
         progress.step += 1;
         progress.loss_sum += f64::from(value);
         progress.correct += correct;
-        Ok(rate)
+        Ok(())
     }
 
-    fn end_epoch(
-        &mut self,
-        rate: f64,
-        began: Instant,
-        report: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(), VisionError> {
+    fn end_epoch(&mut self, began: Instant, report: &mut dyn FnMut(Event<'_>)) -> Result<(), VisionError> {
         let network = self.state.model.network.valid();
         let inner = self.device.clone().inner();
         let validation = self.validation.as_ref().map(|validation| validation.accuracy(&network, &inner));
         let progress = &mut self.state.progress;
+        // Of the last step, which may have been taken before the training was interrupted.
+        let last_step = ((progress.epoch + 1) * self.steps).saturating_sub(1);
         let metrics = EpochMetrics {
             epoch: progress.epoch + 1,
-            rate,
+            rate: learning_rate(&self.state.settings, self.steps, last_step),
             loss: progress.loss_sum / self.steps as f64,
             accuracy: progress.correct as f64 / (self.steps * self.state.settings.batch) as f64,
             validation,
