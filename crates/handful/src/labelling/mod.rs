@@ -3,14 +3,14 @@
 //! Few-shot tasks have 5 classes and 75 rows; a pool has any number of both, and nobody knows the sizes of its
 //! classes. What carries over, found on the CIFAR-FS validation classes (`docs/labelling.md`):
 //!
-//! 1. rows are compared in 128 principal coordinates of their unit-length, centred roots ([`project`]);
+//! 1. rows are compared in 128 principal coordinates of their unit-length, centred roots (`project`);
 //! 2. features, and later predictions, are smoothed by the neighbourhood kernel that carries the dependence between
-//!    features and predictions ([`kernel_graph`]). The marginal-entropy term of mutual information, which wants equal
+//!    features and predictions (`kernel_graph`). The marginal-entropy term of mutual information, which wants equal
 //!    classes, is left out: on unbalanced pools it costs more than it brings on balanced ones;
 //! 3. a softmax head is fitted to the given labels, and once more with the rows that IDA finds most credible
-//!    ([`training`]);
+//!    (`training`);
 //! 4. leaving labels out calibrates the probabilities ([`calibration`]), bounds the error of what is accepted
-//!    ([`acceptance`]) and says what a familiar row looks like ([`background`]).
+//!    (`acceptance`) and says what a familiar row looks like (`background`).
 //!
 //! Large pools use landmarks for the kernel; every step is linear in the number of rows. Results do not depend on the
 //! number of threads.
