@@ -1,4 +1,7 @@
 //! A network ready for use: what kind, how images are prepared for it, and its weights.
+//!
+//! Weights of a known architecture are computed by burn, with our own kernels on a CPU; an ONNX file is computed by
+//! rten.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +9,11 @@ use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 
 use crate::error::VisionError;
+use crate::files::io_error;
 use crate::foreign;
-use crate::images::Preparation;
+use crate::images::{Pixels, Preparation};
 use crate::networks::{Architecture, Network};
+use crate::onnx::{LARGEST_SIZE, OnnxNetwork};
 use crate::tensors::{self, Arrays, Misfit, values_of};
 use crate::training::settings::Settings;
 use crate::weights::{self, WeightFile};
@@ -29,21 +34,32 @@ impl BackboneHeader {
 }
 
 /// What the file itself may not say.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// The network; needed for files of other programs.
+    /// The network; needed for files of other programs, but for ONNX.
     pub backbone: Option<Architecture>,
     /// Side of the images it sees, if not the one it was trained with.
     pub size: Option<usize>,
+    /// What the bytes of an image become, if not what the network is known to expect.
+    pub pixels: Option<Pixels>,
+    /// The layer of an ONNX file to take the features from, if not the last pooled one.
+    pub layer: Option<String>,
+}
+
+/// What computes the features.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+enum Engine {
+    Burn { network: Network, architecture: Architecture, device: Device },
+    Onnx { network: OnnxNetwork, path: PathBuf },
 }
 
 /// A network with weights.
 #[derive(Debug)]
 pub struct Backbone {
-    network: Network,
-    header: BackboneHeader,
+    engine: Engine,
+    preparation: Preparation,
     sha256: String,
-    device: Device,
 }
 
 /// Under this name our checkpoints keep the network beside its classifier.
@@ -52,7 +68,26 @@ const IN_CHECKPOINT: &str = "network.";
 impl Backbone {
     /// Reads weights: our files say what they are; for those of other programs the network must be named.
     pub fn open(path: &Path, wanted: Wanted, device: &Device) -> Result<Self, VisionError> {
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) {
+            return Self::from_onnx(path, wanted);
+        }
         Self::from_file(path, foreign::read(path)?, wanted, device)
+    }
+
+    fn from_onnx(path: &Path, wanted: Wanted) -> Result<Self, VisionError> {
+        if let Some(backbone) = wanted.backbone {
+            return Err(VisionError::Setting {
+                setting: "backbone",
+                value: backbone.to_string(),
+                requirement: "an ONNX file says itself what network it is".to_owned(),
+            });
+        }
+        let bytes = std::fs::read(path).map_err(io_error(path))?;
+        let network = OnnxNetwork::open(path, &bytes, wanted.layer.as_deref(), wanted.size)?;
+        let preparation =
+            Preparation::imagenet(network.size()).with_pixels(wanted.pixels.unwrap_or(Pixels::Imagenet));
+        let engine = Engine::Onnx { network, path: path.to_owned() };
+        Ok(Self { engine, preparation, sha256: weights::sha256(&bytes) })
     }
 
     /// The network that comes with the program: `compact`, trained on the 64 base classes of CIFAR-FS.
@@ -69,6 +104,9 @@ impl Backbone {
         device: &Device,
     ) -> Result<Self, VisionError> {
         let broken = |reason: String| VisionError::Weights { path: path.to_owned(), reason };
+        if wanted.layer.is_some() {
+            return Err(broken("a layer can be chosen of an ONNX file only".to_owned()));
+        }
         let header = match (&file.header, wanted.backbone) {
             (Some(header), asked) => {
                 let header: BackboneHeader = serde_json::from_str(header)
@@ -85,32 +123,39 @@ impl Backbone {
                 ));
             }
         };
-        let mut header = header;
+        let BackboneHeader { backbone: architecture, mut preparation } = header;
         if let Some(size) = wanted.size {
-            header.preparation.size = size;
+            preparation.size = size;
         }
-        let smallest = header.backbone.smallest_image();
-        if header.preparation.size < smallest || header.preparation.size > 1024 {
+        if let Some(pixels) = wanted.pixels {
+            preparation = preparation.with_pixels(pixels);
+        }
+        let smallest = architecture.smallest_image();
+        if !(smallest..=LARGEST_SIZE).contains(&preparation.size) {
             return Err(VisionError::Setting {
                 setting: "image size",
-                value: header.preparation.size.to_string(),
-                requirement: format!("{} needs {smallest} to 1024", header.backbone),
+                value: preparation.size.to_string(),
+                requirement: format!("{architecture} needs {smallest} to {LARGEST_SIZE}"),
             });
         }
         let arrays = without_prefix(file.arrays, IN_CHECKPOINT);
-        let (network, misfits) = tensors::apply(header.backbone.build(device), &arrays);
-        report(path, header.backbone, &network, misfits)?;
-        Ok(Self { network, header, sha256: file.sha256, device: device.clone() })
+        let (network, misfits) = tensors::apply(architecture.build(device), &arrays);
+        report(path, architecture, &network, misfits)?;
+        let engine = Engine::Burn { network, architecture, device: device.clone() };
+        Ok(Self { engine, preparation, sha256: file.sha256 })
     }
 
-    /// The network's kind.
-    pub fn architecture(&self) -> Architecture {
-        self.header.backbone
+    /// What the network is, in a few words: its architecture, or the layer of an ONNX file.
+    pub fn description(&self) -> String {
+        match &self.engine {
+            Engine::Burn { architecture, .. } => architecture.to_string(),
+            Engine::Onnx { network, .. } => format!("layer {} of ONNX", network.layer()),
+        }
     }
 
     /// What images go through.
     pub fn preparation(&self) -> &Preparation {
-        &self.header.preparation
+        &self.preparation
     }
 
     /// SHA-256 of the file of weights, in hexadecimal.
@@ -120,14 +165,22 @@ impl Backbone {
 
     /// The number of features.
     pub fn features(&self) -> usize {
-        self.header.backbone.features(self.header.preparation.size)
+        match &self.engine {
+            Engine::Burn { architecture, .. } => architecture.features(self.preparation.size),
+            Engine::Onnx { network, .. } => network.features(),
+        }
     }
 
     /// The features of prepared images, row by row.
-    pub fn embed(&self, images: &[Vec<f32>]) -> Vec<f32> {
-        let size = self.header.preparation.size;
-        let pixels = TensorData::new(images.concat(), [images.len(), 3, size, size]);
-        values_of(&self.network.forward(Tensor::from_data(pixels, &self.device)))
+    pub fn embed(&self, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
+        match &self.engine {
+            Engine::Burn { network, device, .. } => {
+                let size = self.preparation.size;
+                let pixels = TensorData::new(images.concat(), [images.len(), 3, size, size]);
+                Ok(values_of(&network.forward(Tensor::from_data(pixels, device))))
+            }
+            Engine::Onnx { network, path } => network.embed(path, images),
+        }
     }
 }
 

@@ -63,7 +63,7 @@ pub fn extract(
                 }
             }
             if !ready.is_empty() {
-                extraction.features.extend(backbone.embed(&ready));
+                extraction.features.extend(backbone.embed(&ready)?);
             }
             progress(count);
         }

@@ -38,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<WeightFile, VisionError> {
         }
         _ => Err(VisionError::Weights {
             path: path.to_owned(),
-            reason: "its extension must be .safetensors, .pth, .pt or .tar".to_owned(),
+            reason: "its extension must be .safetensors, .pth, .pt, .tar or .onnx".to_owned(),
         }),
     }
 }

@@ -1,8 +1,11 @@
 //! From 8-bit images to the numbers a network is fed with.
 
+use std::str::FromStr;
+
 use handful_data::datasets::Image;
 use serde::{Deserialize, Serialize};
 
+use crate::error::VisionError;
 use crate::resize::{Filter, crop, resize};
 
 /// What happens to an image before the network sees it, outside training.
@@ -20,22 +23,73 @@ pub struct Preparation {
     pub deviation: [f32; 3],
 }
 
+/// The numbers that bytes of images become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pixels {
+    /// Mean and deviation of ImageNet taken off.
+    Imagenet,
+    /// From 0 to 1.
+    Unit,
+    /// From -1 to 1.
+    Signed,
+    /// `(x - 127) / 128`.
+    Lite,
+    /// Bytes as they are, 0 to 255.
+    Raw,
+}
+
+impl Pixels {
+    /// By the names of the command line.
+    pub const NAMES: [(&'static str, Self); 5] = [
+        ("imagenet", Self::Imagenet),
+        ("unit", Self::Unit),
+        ("signed", Self::Signed),
+        ("lite", Self::Lite),
+        ("raw", Self::Raw),
+    ];
+
+    /// Mean and deviation of each channel, in units of 255.
+    fn mean_and_deviation(self) -> ([f32; 3], [f32; 3]) {
+        match self {
+            Self::Imagenet => ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
+            Self::Unit => ([0.0; 3], [1.0; 3]),
+            Self::Signed => ([0.5; 3], [0.5; 3]),
+            Self::Lite => ([127.0 / 255.0; 3], [128.0 / 255.0; 3]),
+            Self::Raw => ([0.0; 3], [1.0 / 255.0; 3]),
+        }
+    }
+}
+
+impl FromStr for Pixels {
+    type Err = VisionError;
+
+    fn from_str(text: &str) -> Result<Self, VisionError> {
+        let known = Self::NAMES.iter().find(|(name, _)| *name == text).map(|(_, known)| *known);
+        known.ok_or_else(|| VisionError::Setting {
+            setting: "pixels",
+            value: format!("`{text}`"),
+            requirement: format!("it must be one of {}", Self::NAMES.map(|(name, _)| name).join(", ")),
+        })
+    }
+}
+
 impl Preparation {
     /// The normalisation of ImageNet that all recipes of the few-shot literature use.
     pub fn imagenet(size: usize) -> Self {
-        Self {
-            size,
-            enlarge: false,
-            bicubic: false,
-            mean: [0.485, 0.456, 0.406],
-            deviation: [0.229, 0.224, 0.225],
-        }
+        let (mean, deviation) = Pixels::Imagenet.mean_and_deviation();
+        Self { size, enlarge: false, bicubic: false, mean, deviation }
     }
 
     /// The normalisation of EfficientNet-Lite, `(x - 127) / 128`, and bicubic interpolation.
     pub fn efficientnet_lite(size: usize) -> Self {
-        let (mean, deviation) = ([127.0 / 255.0; 3], [128.0 / 255.0; 3]);
+        let (mean, deviation) = Pixels::Lite.mean_and_deviation();
         Self { size, enlarge: false, bicubic: true, mean, deviation }
+    }
+
+    /// The same with other numbers for the bytes.
+    pub fn with_pixels(self, pixels: Pixels) -> Self {
+        let (mean, deviation) = pixels.mean_and_deviation();
+        Self { mean, deviation, ..self }
     }
 
     /// The planes `[3, size, size]` of an image.

@@ -1,6 +1,6 @@
 //! Backbones: networks that turn images into features, their training on base classes, and files of their weights.
 //!
-//! Everything that knows about burn is in this crate. Images come from [`handful_data::datasets`]; what goes out is
+//! Everything that knows about burn or rten is in this crate. Images come from [`handful_data::datasets`]; what goes out is
 //! a table of features.
 
 pub mod backbone;
@@ -12,6 +12,7 @@ mod foreign;
 pub mod images;
 pub mod layers;
 pub mod networks;
+mod onnx;
 pub mod ops;
 pub mod resize;
 pub mod tensors;

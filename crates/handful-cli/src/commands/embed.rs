@@ -21,7 +21,7 @@ pub struct EmbedArgs {
     #[arg(required = true)]
     images: Vec<PathBuf>,
     /// Table to write: .npy .npz .safetensors .parquet .csv .tsv
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long = "out", value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     network: NetworkArgs,
@@ -45,15 +45,23 @@ pub struct EmbedArgs {
 /// Which network, and where it runs.
 #[derive(Args, Clone, Debug)]
 pub struct NetworkArgs {
-    /// Weights: our .safetensors, or .pth .pt .tar of PyTorch; without this the network that comes with the program
+    /// Weights: our .safetensors, .pth .pt .tar of PyTorch, or .onnx; without this the network that comes with the
+    /// program
     #[arg(long, value_name = "FILE")]
     pub weights: Option<PathBuf>,
     /// The network that the weights are of, where the file does not say
     #[arg(long)]
     pub backbone: Option<String>,
+    /// Layer of an .onnx file to take the features from, if not the last pooled one
+    #[arg(long = "output", value_name = "NAME")]
+    pub layer: Option<String>,
     /// Side of the square images the network sees, if not the one it was trained with
     #[arg(long)]
     pub size: Option<usize>,
+    /// What bytes of images become: imagenet, unit (0 to 1), signed (-1 to 1), lite, raw; the default is what the
+    /// network is known to expect, for .onnx imagenet
+    #[arg(long, value_name = "NUMBERS")]
+    pub pixels: Option<String>,
     /// Where to compute: cpu, cuda:0, wgpu
     #[arg(long, default_value = "cpu")]
     pub device: String,
@@ -62,14 +70,16 @@ pub struct NetworkArgs {
 impl NetworkArgs {
     /// A network of our own weights, or the one that comes with the program, on the CPU.
     pub fn of_weights(path: Option<&Path>) -> Self {
-        Self { weights: path.map(Path::to_owned), backbone: None, size: None, device: "cpu".to_owned() }
+        let weights = path.map(Path::to_owned);
+        Self { weights, backbone: None, layer: None, size: None, pixels: None, device: "cpu".to_owned() }
     }
 
     /// Reads the network.
     pub fn open(&self) -> Result<Backbone, CliError> {
         let backbone = self.backbone.as_deref().map(str::parse).transpose()?;
         let device = device(&self.device)?;
-        let wanted = Wanted { backbone, size: self.size };
+        let pixels = self.pixels.as_deref().map(str::parse).transpose()?;
+        let wanted = Wanted { backbone, size: self.size, pixels, layer: self.layer.clone() };
         Ok(match &self.weights {
             Some(path) => Backbone::open(path, wanted, &device)?,
             None => Backbone::shipped(wanted, &device)?,
@@ -154,7 +164,7 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
         table.rows(),
         table.dim(),
         table.class_count(),
-        backbone.architecture(),
+        backbone.description(),
         &backbone.sha256()[..12]
     );
     match &args.base {
