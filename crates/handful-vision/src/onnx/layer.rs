@@ -12,7 +12,10 @@ pub(super) fn choose(graph: &GraphProto, asked: Option<&str>) -> Result<String, 
     match asked {
         Some(name) => find(graph, name),
         None => last_pooled(graph).ok_or_else(|| {
-            format!("it has no pooled layer; name the layer of its features with --output, as {}", some(graph))
+            format!(
+                "it has no pooled layer; name the layer of its features with --output, as {}",
+                some(graph)
+            )
         }),
     }
 }
@@ -93,17 +96,19 @@ pub(super) fn cut_behind(graph: &mut GraphProto, layer: &str) {
     let held = |name: &Option<String>| name.as_ref().is_some_and(|name| needed.contains(name));
     graph.initializer.retain(|tensor| held(&tensor.name));
     // Files of before 2019 list their weights among the inputs.
-    let weights: HashSet<&String> = graph.initializer.iter().filter_map(|tensor| tensor.name.as_ref()).collect();
-    graph.input.retain(|input| {
-        held(&input.name) && !input.name.as_ref().is_some_and(|name| weights.contains(name))
-    });
+    let weights: HashSet<&String> =
+        graph.initializer.iter().filter_map(|tensor| tensor.name.as_ref()).collect();
+    graph
+        .input
+        .retain(|input| held(&input.name) && !input.name.as_ref().is_some_and(|name| weights.contains(name)));
     graph.output = vec![ValueInfoProto { name: Some(layer.to_owned()), r#type: None }];
 }
 
 fn read_inside(graph: &GraphProto) -> Vec<String> {
     let mut names: Vec<String> = graph.node.iter().flat_map(|node| node.input.iter().cloned()).collect();
     names.extend(graph.output.iter().filter_map(|output| output.name.clone()));
-    let inner = graph.node.iter().flat_map(|node| &node.attribute).filter_map(|attribute| attribute.g.as_ref());
+    let inner =
+        graph.node.iter().flat_map(|node| &node.attribute).filter_map(|attribute| attribute.g.as_ref());
     names.extend(inner.flat_map(read_inside));
     names
 }

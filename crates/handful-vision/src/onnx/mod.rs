@@ -225,7 +225,8 @@ fn outside_weights(path: &Path, graph: &GraphProto) -> Result<Vec<(String, Vec<u
     names.dedup();
     let folder = path.parent().unwrap_or(Path::new(""));
     let read = |name: &str| {
-        if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {
+        if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
+        {
             return Err(VisionError::Weights {
                 path: path.to_owned(),
                 reason: format!("it asks for weights outside its own folder, in {name}"),

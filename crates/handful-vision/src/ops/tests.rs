@@ -54,13 +54,18 @@ fn convolutions_and_their_gradients_are_those_of_burn() {
         let x = random([batch, channels, size, size + 1], 1, &device);
         let weight = random([filters, channels, kernel, kernel], 2, &device);
         let options = ConvOptions { stride: [stride; 2], padding, dilation: [1, 1], groups: 1 };
-        let expected = differentiate([x.clone(), weight.clone()], |[x, weight]| {
-            burn_ops::conv2d(x, weight, None, options.clone())
+        let bias = random([1, filters, 1, 1], 12, &device);
+        let flat = |bias: Tensor<4>| Some(bias.reshape([filters]));
+        let inputs = [x, weight, bias];
+        let expected = differentiate(inputs.clone(), |[x, weight, bias]| {
+            burn_ops::conv2d(x, weight, flat(bias), options.clone())
         });
-        let found = differentiate([x, weight], |[x, weight]| conv2d(x, weight, None, stride, padding, 1));
+        let found =
+            differentiate(inputs, |[x, weight, bias]| conv2d(x, weight, flat(bias), stride, padding, 1));
         assert_close("output", &found.0, &expected.0);
         assert_close("gradient of the image", &found.1[0], &expected.1[0]);
         assert_close("gradient of the weights", &found.1[1], &expected.1[1]);
+        assert_close("gradient of the bias", &found.1[2], &expected.1[2]);
     }
 }
 
