@@ -39,13 +39,13 @@ ici                $features dimensions=5,10
 soft-kmeans        $features temperature=0.1333,0.05,0.3 steps=1,3,10
 self-training      $features temperature=0.1333,0.3 learning_rate=0.001,0.01
 dm                 T=0.3,0.2,0.5 dependence_weight=5,20,50
-dm-ida             T=0.3,0.2,0.5,0.1333 marginal_weight=1,0.3,0.1 conditional_weight=0.1,0.3,1 cross_entropy_weight=0.3,0.1,1
+dm-ida             X=power+l2+centre-parts+l2+smooth:10:60+l2,power+l2+smooth:10:60+l2,power+l2+smooth:10:40+l2,power+l2+smooth:10:20+l2 T=0.3,0.2,0.1333 marginal_weight=1,0.3,0.1 conditional_weight=0.1,0.3,1 cross_entropy_weight=0.3,0.1,1
 GRIDS
 )
 
 for shots in 1 5; do
-    # The temperature and alpha of dm-ida, tim-gd and alpha-tim have a value of their own at five shots.
-    if [ "$shots" = 1 ]; then temperature=temperature alpha=alpha; else temperature=temperature_five_shot alpha=alpha_five_shot; fi
+    # Some parameters of dm-ida, tim-gd and alpha-tim have a value of their own at five shots.
+    if [ "$shots" = 1 ]; then five=; else five=_five_shot; fi
     for classes in balanced dirichlet; do
         file=$out/$shots-shot-$classes.toml
         [ -s "$file" ] && continue
@@ -58,8 +58,9 @@ for shots in 1 5; do
             grid=()
             for axis in $axes; do
                 case $axis in
-                    T=*) axis=$temperature=${axis#T=} ;;
-                    A=*) axis=$alpha=${axis#A=} ;;
+                    T=*) axis=temperature$five=${axis#T=} ;;
+                    A=*) axis=alpha$five=${axis#A=} ;;
+                    X=*) axis=transform$five=${axis#X=} ;;
                 esac
                 grid+=(--grid "$axis")
             done

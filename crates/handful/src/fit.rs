@@ -74,13 +74,16 @@ impl FitParams {
     }
 }
 
-/// Labelled rows per class from which [`FitParams::temperature_five_shot`] is used.
-const FIVE_SHOT: f64 = 5.0;
+/// Whether a task has so many labelled rows per class that the parameters named `five_shot` are meant.
+pub(crate) fn has_five_shots(mean_shots: f64) -> bool {
+    mean_shots >= 5.0
+}
 
 impl FitParams {
     /// The parameters with the temperature that suits a task's labelled rows per class.
     pub fn for_shots(&self, mean_shots: f64) -> Self {
-        let temperature = if mean_shots >= FIVE_SHOT { self.temperature_five_shot } else { self.temperature };
+        let many = has_five_shots(mean_shots);
+        let temperature = if many { self.temperature_five_shot } else { self.temperature };
         Self { temperature, temperature_five_shot: temperature, ..*self }
     }
 }

@@ -33,6 +33,7 @@ mod segment;
 pub mod select;
 pub mod self_training;
 pub mod simd;
+mod smoothing;
 pub mod solution;
 mod sums;
 pub mod task;

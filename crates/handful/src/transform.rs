@@ -10,9 +10,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::basis::Basis;
 use crate::error::TaskError;
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
+use crate::smoothing::smooth;
 use crate::sums::squared_length;
 use crate::task::{Task, Unlabeled};
 
@@ -29,10 +31,20 @@ pub enum Step {
     /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
     /// support mean is the mean of the class means, so that unequal shots do not move it.
     CentreParts,
+    /// Move every row towards the rows most like it, over all parts of the task ([`crate::smoothing`]). Written
+    /// `smooth:K:PERCENT`, as `smooth:10:80` for ten neighbours and alpha = 0.8. It also rotates the features into the
+    /// space their rows span, so no step that looks at single features may follow.
+    Smooth {
+        /// k, the neighbours of a row.
+        neighbours: u16,
+        /// alpha in hundredths.
+        percent: u8,
+    },
 }
 
 const STEP_NAMES: [(&str, Step); 4] =
     [("l2", Step::L2), ("centre", Step::Centre), ("power", Step::Power), ("centre-parts", Step::CentreParts)];
+const SMOOTH: &str = "smooth:";
 
 /// A named sequence of steps; see the module for the notation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +56,8 @@ pub struct Transform {
 /// A transform's name that has a step nobody knows.
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[error(
-    "unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts"
+    "unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts, \
+     smooth:10:80 (neighbours from 1, percent below 100; neither power nor centre may follow it)"
 )]
 pub struct UnknownStep {
     step: String,
@@ -80,6 +93,15 @@ impl Transform {
             Unlabeled::Pool(pool) => Some(pool.clone()),
         };
         for step in &self.steps {
+            if let Step::Smooth { neighbours, percent } = *step {
+                let unlabeled = pool.take().map_or(Unlabeled::Query, Unlabeled::Pool);
+                let smoothed = smoothed(&task.with_features(support, unlabeled, query), neighbours, percent);
+                (support, query) = (smoothed.support().clone(), smoothed.query().clone());
+                if let Unlabeled::Pool(rows) = smoothed.unlabeled() {
+                    pool = Some(rows.clone());
+                }
+                continue;
+            }
             let mut parts = vec![&mut support, &mut query];
             if let Some(pool) = &mut pool {
                 parts.push(pool);
@@ -91,6 +113,7 @@ impl Transform {
                     let mean = task.base_mean().ok_or(TaskError::NoBaseMean)?;
                     parts.into_iter().for_each(|rows| subtract(rows, mean));
                 }
+                Step::Smooth { .. } => {}
                 Step::CentreParts => {
                     let means = crate::classifier::prototypes(&support, task.support_labels(), task.ways());
                     subtract(&mut support, &means.mean_row());
@@ -109,6 +132,24 @@ impl Transform {
         }
         Ok(task.with_features(support, pool.map_or(Unlabeled::Query, Unlabeled::Pool), query))
     }
+}
+
+/// All rows of a task together, smoothed in the space they span: that has at most as many dimensions as there are rows,
+/// and inner products are all that counts.
+fn smoothed<T: Scalar>(task: &Task<T>, neighbours: u16, percent: u8) -> Task<T> {
+    let task = Basis::Span.apply(task);
+    let mut rows = task.support().stack(task.query());
+    if let Unlabeled::Pool(pool) = task.unlabeled() {
+        rows = rows.stack(pool);
+    }
+    let rows = smooth(&rows, usize::from(neighbours), f64::from(percent) / 100.0);
+    let part = |start: usize, count: usize| rows.gather(&(start..start + count).collect::<Vec<_>>());
+    let (support, query) = (task.support().rows(), task.query().rows());
+    let unlabeled = match task.unlabeled() {
+        Unlabeled::Query => Unlabeled::Query,
+        Unlabeled::Pool(pool) => Unlabeled::Pool(part(support + query, pool.rows())),
+    };
+    task.with_features(part(0, support), unlabeled, part(support, query))
 }
 
 fn normalise<T: Scalar>(rows: &mut Matrix<T>) {
@@ -141,12 +182,24 @@ impl FromStr for Transform {
         if name == "none" {
             return Ok(Self::none());
         }
-        let step = |part: &str| {
-            let found = STEP_NAMES.iter().find(|(name, _)| *name == part);
-            found.map(|&(_, step)| step).ok_or_else(|| UnknownStep { step: part.to_owned() })
-        };
-        Ok(Self { steps: name.split('+').map(step).collect::<Result<_, _>>()? })
+        let mut steps = Vec::new();
+        for part in name.split('+') {
+            let plain = STEP_NAMES.iter().find(|(name, _)| *name == part).map(|&(_, step)| step);
+            let step = plain.or_else(|| smooth_step(part)).filter(|step| {
+                let smoothed = steps.iter().any(|step| matches!(step, Step::Smooth { .. }));
+                !(smoothed && matches!(step, Step::Power | Step::Centre))
+            });
+            steps.push(step.ok_or_else(|| UnknownStep { step: part.to_owned() })?);
+        }
+        Ok(Self { steps })
     }
+}
+
+/// `smooth:10:80`.
+fn smooth_step(part: &str) -> Option<Step> {
+    let (neighbours, percent) = part.strip_prefix(SMOOTH)?.split_once(':')?;
+    let (neighbours, percent) = (neighbours.parse().ok()?, percent.parse().ok()?);
+    (neighbours > 0 && percent < 100).then_some(Step::Smooth { neighbours, percent })
 }
 
 impl fmt::Display for Transform {
@@ -155,8 +208,15 @@ impl fmt::Display for Transform {
             return f.write_str("none");
         }
         for (at, step) in self.steps.iter().enumerate() {
-            let name = STEP_NAMES.iter().find(|(_, known)| known == step).map_or("", |&(name, _)| name);
-            write!(f, "{}{name}", if at == 0 { "" } else { "+" })?;
+            let joint = if at == 0 { "" } else { "+" };
+            match step {
+                Step::Smooth { neighbours, percent } => write!(f, "{joint}{SMOOTH}{neighbours}:{percent}")?,
+                _ => {
+                    let name =
+                        STEP_NAMES.iter().find(|(_, known)| known == step).map_or("", |&(name, _)| name);
+                    write!(f, "{joint}{name}")?;
+                }
+            }
         }
         Ok(())
     }
@@ -189,10 +249,13 @@ mod tests {
 
     #[test]
     fn names_round_trip_and_unknown_steps_are_refused() {
-        for name in ["none", "l2", "centre+l2", "power+l2+centre-parts+l2"] {
+        for name in ["none", "l2", "centre+l2", "power+l2+centre-parts+l2", "power+l2+smooth:10:80+l2"] {
             assert_eq!(name.parse::<Transform>().map(|transform| transform.to_string()), Ok(name.to_owned()));
         }
         assert_eq!("l2+foo".parse::<Transform>(), Err(UnknownStep { step: "foo".into() }));
+        for name in ["smooth:0:50", "smooth:5:100", "smooth:5", "smooth:5:50+power", "smooth:5:50+centre"] {
+            assert!(name.parse::<Transform>().is_err(), "{name}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
 use crate::fisher::FisherParams;
-use crate::fit::{FitParams, Fitter};
+use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
 use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
 use crate::objective::{ObjectiveKind, check_range};
@@ -35,6 +35,8 @@ use crate::transform::Transform;
 pub struct DmIdaParams {
     /// What is done to the features first.
     pub transform: Transform,
+    /// The same where classes have five labelled rows or more: their means are steady already.
+    pub transform_five_shot: Transform,
     /// In which basis the classifier is fitted.
     pub basis: Basis,
     /// Every fit.
@@ -99,7 +101,9 @@ impl DmIda {
     /// Solves a task in either precision, with diagnostics if wanted.
     pub fn solve_in<T: Scalar>(&self, task: &Task<T>, wanted: TraceWanted) -> Result<Solution<T>, TaskError> {
         let params = &self.params;
-        let task = params.basis.apply(&params.transform.apply(task)?);
+        let many = has_five_shots(task.mean_shots());
+        let transform = if many { &params.transform_five_shot } else { &params.transform };
+        let task = params.basis.apply(&transform.apply(task)?);
         let fit = params.fit.for_shots(task.mean_shots());
         let mut selection_fit = fit;
         if params.selection_rows_limit > 0 && task.pool().rows() > params.selection_rows_limit {

@@ -66,6 +66,7 @@ impl ConfidenceParams {
         let general = presets::paper();
         DmIdaParams {
             transform: self.transform.clone(),
+            transform_five_shot: self.transform.clone(),
             basis: Basis::Span,
             fit: FitParams {
                 temperature: self.temperature,
