@@ -4,7 +4,7 @@
 use burn::module::{Module, Param, ParamId, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// PyTorch's defaults.
 const EPSILON: f64 = 1e-5;
@@ -120,7 +120,7 @@ pub struct BatchNorm {
     #[module(skip)]
     epsilon: f64,
     #[module(skip)]
-    slope: f32,
+    activation: Activation,
 }
 
 impl BatchNorm {
@@ -134,22 +134,21 @@ impl BatchNorm {
             running_var: RunningState::new(Tensor::ones([channels], &inner)),
             momentum: MOMENTUM,
             epsilon: EPSILON,
-            slope: 1.0,
+            activation: Activation::NONE,
         }
+    }
+
+    /// Followed by an activation.
+    #[must_use]
+    pub fn then(mut self, activation: Activation) -> Self {
+        self.activation = activation;
+        self
     }
 
     /// Followed by ReLU.
     #[must_use]
-    pub fn relu(mut self) -> Self {
-        self.slope = 0.0;
-        self
-    }
-
-    /// Followed by a leaky ReLU.
-    #[must_use]
-    pub fn leaky_relu(mut self, slope: f32) -> Self {
-        self.slope = slope;
-        self
+    pub fn relu(self) -> Self {
+        self.then(Activation::RELU)
     }
 
     /// With another weight for the present batch in the running statistics.
@@ -172,11 +171,11 @@ impl BatchNorm {
         let (gamma, beta) = (self.weight.val(), self.bias.val());
         if !x.is_autodiff() {
             let statistics = [gamma, beta, self.running_mean.value(), self.running_var.value()];
-            return ops::batch_norm(x, statistics, self.epsilon, self.slope);
+            return ops::batch_norm(x, statistics, self.epsilon, self.activation);
         }
         let [images, _, rows, columns] = x.dims();
         let count = (images * rows * columns) as f64;
-        let batch = ops::batch_norm_train(x, gamma, beta, self.epsilon, self.slope);
+        let batch = ops::batch_norm_train(x, gamma, beta, self.epsilon, self.activation);
         let unbiased = batch.variance * (count / (count - 1.0).max(1.0));
         for (running, new) in [(&self.running_mean, batch.mean), (&self.running_var, unbiased)] {
             let old = running.value().inner();

@@ -13,7 +13,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// The channels after each stage.
 pub const WIDTHS: [usize; 4] = [32, 64, 128, 256];
@@ -69,7 +69,8 @@ impl Compact {
         for stage in &self.stages {
             x = stage.widen.forward(ops::max_pool(x));
             if !stage.residual.is_empty() {
-                x = stage.residual.iter().fold(x.clone(), |x, unit| unit.forward(x)) + x;
+                let branch = stage.residual.iter().fold(x.clone(), |x, unit| unit.forward(x));
+                x = ops::residual(branch, x, Activation::NONE);
             }
         }
         ops::global_average(x)

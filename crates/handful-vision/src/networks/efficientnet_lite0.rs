@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// The number of features.
 pub const FEATURES: usize = 1280;
@@ -29,8 +29,8 @@ fn norm(channels: usize, device: &Device) -> BatchNorm {
     BatchNorm::new(channels, device).with_epsilon(EPSILON).with_momentum(MOMENTUM)
 }
 
-fn relu6(x: Tensor<4>) -> Tensor<4> {
-    x.clamp(0.0, 6.0)
+fn norm_relu6(channels: usize, device: &Device) -> BatchNorm {
+    norm(channels, device).then(Activation::RELU6)
 }
 
 #[derive(Module, Debug)]
@@ -57,9 +57,9 @@ impl Block {
         let inner = channels * expansion;
         Self {
             _expand_conv: (expansion != 1).then(|| Conv::new(channels, inner, 1, 1, device)),
-            _bn0: (expansion != 1).then(|| norm(inner, device)),
+            _bn0: (expansion != 1).then(|| norm_relu6(inner, device)),
             _depthwise_conv: Conv::new(inner, inner, kernel, stride, device).depthwise().same(),
-            _bn1: norm(inner, device),
+            _bn1: norm_relu6(inner, device),
             _project_conv: Conv::new(inner, filters, 1, 1, device),
             _bn2: norm(filters, device),
             keeps_shape: stride == 1 && channels == filters,
@@ -68,12 +68,12 @@ impl Block {
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let x = match (&self._expand_conv, &self._bn0) {
-            (Some(conv), Some(norm)) => relu6(norm.forward(conv.forward(input.clone()))),
+            (Some(conv), Some(norm)) => norm.forward(conv.forward(input.clone())),
             _ => input.clone(),
         };
-        let x = relu6(self._bn1.forward(self._depthwise_conv.forward(x)));
+        let x = self._bn1.forward(self._depthwise_conv.forward(x));
         let x = self._bn2.forward(self._project_conv.forward(x));
-        if self.keeps_shape { x + input } else { x }
+        if self.keeps_shape { ops::residual(x, input, Activation::NONE) } else { x }
     }
 }
 
@@ -101,17 +101,17 @@ impl EfficientNetLite0 {
         }
         Self {
             _conv_stem: Conv::new(3, STEM, 3, 2, device).same(),
-            _bn0: norm(STEM, device),
+            _bn0: norm_relu6(STEM, device),
             _blocks: blocks,
             _conv_head: Conv::new(channels, FEATURES, 1, 1, device),
-            _bn1: norm(FEATURES, device),
+            _bn1: norm_relu6(FEATURES, device),
         }
     }
 
     /// The features of images.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = relu6(self._bn0.forward(self._conv_stem.forward(images)));
+        let x = self._bn0.forward(self._conv_stem.forward(images));
         let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
-        ops::global_average(relu6(self._bn1.forward(self._conv_head.forward(x))))
+        ops::global_average(self._bn1.forward(self._conv_head.forward(x)))
     }
 }

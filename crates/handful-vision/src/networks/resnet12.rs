@@ -5,17 +5,16 @@
 //! out. Names are those of FEAT and MetaOptNet: `layer1.0.conv1.weight`.
 
 use burn::module::Module;
-use burn::tensor::activation::leaky_relu;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// The widths of ICI.
 pub const NARROW: [usize; 4] = [64, 128, 256, 512];
 /// The widths of MetaOptNet, FEAT and easyfsl.
 pub const WIDE: [usize; 4] = [64, 160, 320, 640];
-const SLOPE: f32 = 0.1;
+const ACTIVATION: Activation = Activation::leaky(0.1);
 
 #[derive(Module, Debug)]
 struct Block {
@@ -33,9 +32,9 @@ impl Block {
         let norm = || BatchNorm::new(filters, device);
         Self {
             conv1: Conv::new(channels, filters, 3, 1, device),
-            bn1: norm().leaky_relu(SLOPE),
+            bn1: norm().then(ACTIVATION),
             conv2: Conv::new(filters, filters, 3, 1, device),
-            bn2: norm().leaky_relu(SLOPE),
+            bn2: norm().then(ACTIVATION),
             conv3: Conv::new(filters, filters, 3, 1, device),
             bn3: norm(),
             downsample: (Conv::new(channels, filters, 1, 1, device), norm()),
@@ -47,7 +46,7 @@ impl Block {
         let x = self.bn1.forward(self.conv1.forward(x));
         let x = self.bn2.forward(self.conv2.forward(x));
         let x = self.bn3.forward(self.conv3.forward(x));
-        ops::max_pool(leaky_relu(x + shortcut, f64::from(SLOPE)))
+        ops::max_pool(ops::residual(x, shortcut, ACTIVATION))
     }
 }
 

@@ -2,11 +2,10 @@
 //! blocks, widths 64-128-256-512, strides 1-2-2-2, global average. Names are torchvision's: `layer1.0.conv1.weight`.
 
 use burn::module::Module;
-use burn::tensor::activation::relu;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// The filters of each layer.
 pub const WIDTHS: [usize; 4] = [64, 128, 256, 512];
@@ -39,7 +38,7 @@ impl Block {
             None => x.clone(),
         };
         let x = self.bn1.forward(self.conv1.forward(x));
-        relu(self.bn2.forward(self.conv2.forward(x)) + shortcut)
+        ops::residual(self.bn2.forward(self.conv2.forward(x)), shortcut, Activation::RELU)
     }
 }
 

@@ -14,7 +14,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops;
+use crate::ops::{self, Activation};
 
 /// Filters of the stem and of each stage.
 pub const WIDTHS: [usize; 4] = [16, 160, 320, 640];
@@ -53,7 +53,7 @@ impl TimBlock {
             _ => x.clone(),
         };
         let x = self.conv1.forward(self.bn1.forward(x));
-        self.conv2.forward(self.bn2.forward(x)) + shortcut
+        ops::residual(self.conv2.forward(self.bn2.forward(x)), shortcut, Activation::NONE)
     }
 }
 
@@ -116,7 +116,8 @@ impl S2m2Block {
             Some(conv) => conv.forward(active.clone()),
             None => x,
         };
-        self.conv2.forward(self.bn2.forward(self.conv1.forward(active))) + shortcut
+        let x = self.conv2.forward(self.bn2.forward(self.conv1.forward(active)));
+        ops::residual(x, shortcut, Activation::NONE)
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod layer;
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use rten::{Dimension, Model, ModelOptions, NodeId};
@@ -212,19 +213,19 @@ fn image_shape(model: &Model, asked: Option<usize>) -> Result<ImageShape, String
     }
 }
 
-/// Weights in files beside the model's. A name that leads out of the model's folder is refused.
-fn outside_weights(path: &Path, graph: &GraphProto) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
-    let mut names: Vec<&str> = graph
-        .initializer
-        .iter()
-        .flat_map(|tensor| &tensor.external_data)
-        .filter(|entry| entry.key.as_deref() == Some("location"))
-        .filter_map(|entry| entry.value.as_deref())
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+/// Weights in files beside the model's, under names that rten takes: it knows only some endings, while ONNX leaves the
+/// name to the writer. A name that leads out of the model's folder is refused.
+fn outside_weights(path: &Path, graph: &mut GraphProto) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let read = |name: &str| {
+    let mut renamed: BTreeMap<String, String> = BTreeMap::new();
+    let mut files = Vec::new();
+    let entries = graph.initializer.iter_mut().flat_map(|tensor| &mut tensor.external_data);
+    for entry in entries.filter(|entry| entry.key.as_deref() == Some("location")) {
+        let Some(name) = &entry.value else { continue };
+        if let Some(known) = renamed.get(name.as_str()) {
+            entry.value = Some(known.clone());
+            continue;
+        }
         if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir))
         {
             return Err(VisionError::Weights {
@@ -233,7 +234,10 @@ fn outside_weights(path: &Path, graph: &GraphProto) -> Result<Vec<(String, Vec<u
             });
         }
         let file = folder.join(name);
-        Ok((name.to_owned(), std::fs::read(&file).map_err(io_error(&file))?))
-    };
-    names.into_iter().map(read).collect()
+        let plain = format!("{}.data", files.len());
+        files.push((plain.clone(), std::fs::read(&file).map_err(io_error(&file))?));
+        renamed.insert(name.clone(), plain.clone());
+        entry.value = Some(plain);
+    }
+    Ok(files)
 }

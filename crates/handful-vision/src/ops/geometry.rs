@@ -83,7 +83,8 @@ impl Geometry {
         }
     }
 
-    fn taps(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
+    /// The places in a window, row by row.
+    pub(crate) fn taps(&self) -> impl Iterator<Item = [usize; 2]> + use<> {
         let [rows, columns] = self.kernel;
         (0..rows).flat_map(move |y| (0..columns).map(move |x| [y, x]))
     }

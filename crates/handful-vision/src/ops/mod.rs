@@ -1,23 +1,32 @@
 //! The layers' arithmetic: our own kernels on the CPU, burn's on every other device.
 //!
-//! burn runs everywhere, but its CPU backend loses time in gradients; the kernels here take over the operations in
-//! which the time goes. They are the same functions, tested against burn's own.
+//! burn runs everywhere, but its CPU backend loses time in gradients, and takes longer to compile with optimisation than
+//! all the rest of the program. The kernels here take over every operation whose time depends on the number of pixels or
+//! weights, so that burn's need not be fast. They are the same functions, tested against burn's own.
 
+mod activation;
+mod average;
 mod bias;
 mod conv;
+mod depthwise;
+mod descent;
 mod geometry;
 mod host;
 mod norm;
 mod pool;
 mod product;
+mod residual;
+mod sums;
 
 use burn::backend::flex::{Flex, FlexTensor};
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, DispatchDevice};
-use burn::tensor::activation::leaky_relu;
 use burn::tensor::module as burn_ops;
 use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn::tensor::{Device, Tensor};
+
+pub use self::activation::Activation;
+pub use self::descent::Descent;
 
 /// Zeros around an image: before and after, for rows and columns.
 pub type Padding = [(usize, usize); 2];
@@ -57,8 +66,14 @@ pub fn conv2d(
     padding: Padding,
     groups: usize,
 ) -> Tensor<4> {
-    if groups == 1 && is_cpu(&x.device()) {
-        let y = conv::conv2d(x, weight, stride, padding);
+    let ([_, channels, ..], [filters, ..]) = (x.dims(), weight.dims());
+    let is_depthwise = groups == channels && groups == filters;
+    if (groups == 1 || is_depthwise) && is_cpu(&x.device()) {
+        let y = if groups == 1 {
+            conv::conv2d(x, weight, stride, padding)
+        } else {
+            depthwise::conv2d(x, weight, stride, padding)
+        };
         return match bias {
             Some(bias) => bias::add(y, bias),
             None => y,
@@ -78,40 +93,49 @@ pub struct Normalised {
     pub variance: Tensor<1>,
 }
 
-/// Batch normalisation by the batch's own statistics, then a leaky ReLU (slope 1: none).
+/// Batch normalisation by the batch's own statistics, then an activation.
 pub fn batch_norm_train(
     x: Tensor<4>,
     gamma: Tensor<1>,
     beta: Tensor<1>,
     epsilon: f64,
-    slope: f32,
+    activation: Activation,
 ) -> Normalised {
     let device = x.device();
     if is_cpu(&device) {
-        let (output, mean, variance) = norm::train(x, gamma, beta, epsilon, slope);
+        let (output, mean, variance) = norm::train(x, gamma, beta, epsilon, activation);
         let inner = device.inner();
         let [mean, variance] = [mean, variance].map(|numbers| Tensor::from_data(numbers.as_slice(), &inner));
         return Normalised { output, mean, variance };
     }
     let result = burn_ops::batch_norm_train(x, gamma, beta, epsilon);
     Normalised {
-        output: activate(result.output, slope),
+        output: activation.of_tensor(result.output),
         mean: result.mean.inner(),
         variance: result.variance.inner(),
     }
 }
 
-/// Batch normalisation by running statistics, then a leaky ReLU (slope 1: none).
-pub fn batch_norm(x: Tensor<4>, parameters: [Tensor<1>; 4], epsilon: f64, slope: f32) -> Tensor<4> {
+/// Batch normalisation by running statistics, then an activation.
+pub fn batch_norm(
+    x: Tensor<4>,
+    parameters: [Tensor<1>; 4],
+    epsilon: f64,
+    activation: Activation,
+) -> Tensor<4> {
     if is_cpu(&x.device()) && !x.is_autodiff() {
-        return norm::infer(x, parameters, epsilon, slope);
+        return norm::infer(x, parameters, epsilon, activation);
     }
     let [gamma, beta, mean, variance] = parameters;
-    activate(burn_ops::batch_norm(x, gamma, beta, mean, variance, epsilon), slope)
+    activation.of_tensor(burn_ops::batch_norm(x, gamma, beta, mean, variance, epsilon))
 }
 
-fn activate(x: Tensor<4>, slope: f32) -> Tensor<4> {
-    if slope == 1.0 { x } else { leaky_relu(x, f64::from(slope)) }
+/// `act(a + b)` of tensors of the same shape.
+pub fn residual(a: Tensor<4>, b: Tensor<4>, activation: Activation) -> Tensor<4> {
+    if is_cpu(&a.device()) {
+        return residual::add(a, b, activation);
+    }
+    activation.of_tensor(a + b)
 }
 
 /// The greatest of each 2 x 2 window; an odd last row or column is dropped.
@@ -124,6 +148,9 @@ pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
 
 /// The mean over rows and columns: `[images, channels]`.
 pub fn global_average(x: Tensor<4>) -> Tensor<2> {
+    if is_cpu(&x.device()) {
+        return average::global_average(x);
+    }
     let [images, channels, rows, columns] = x.dims();
     x.reshape([images, channels, rows * columns]).mean_dim(2).reshape([images, channels])
 }

@@ -1,11 +1,10 @@
 //! Batch normalisation and the activation after it, in one pass over memory each way.
 //!
 //! ```text
-//! ẑ = (x - mean) / sqrt(variance + ε)      z = γ ẑ + β      y = z where z > 0, slope · z elsewhere
+//! ẑ = (x - mean) / sqrt(variance + ε)      z = γ ẑ + β      y = act(z)
 //! ```
 //!
-//! Statistics are those of the batch (biased variance) while training, the running ones otherwise. Slope 0 is ReLU,
-//! 0.1 the leaky ReLU of ResNet-12, and 1 no activation.
+//! Statistics are those of the batch (biased variance) while training, the running ones otherwise.
 
 use burn::backend::Autodiff;
 use burn::backend::TensorMetadata;
@@ -17,33 +16,9 @@ use burn::backend::flex::{Flex, FlexTensor};
 use burn::tensor::Tensor;
 use rayon::prelude::*;
 
+use super::activation::Activation;
 use super::host::{dims4, in_order, tensor, values};
-
-const LANES: usize = 16;
-
-/// `(Σ f(a, b), Σ g(a, b))` over two slices, in lanes, so that the loop vectorises and the sum is accurate.
-fn two_sums(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> (f32, f32)) -> (f64, f64) {
-    let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
-    let (blocks, rest) = a.as_chunks::<LANES>();
-    let (other_blocks, other_rest) = b.as_chunks::<LANES>();
-    for (block, other) in blocks.iter().zip(other_blocks) {
-        for lane in 0..LANES {
-            let (x, y) = f(block[lane], other[lane]);
-            first[lane] += x;
-            second[lane] += y;
-        }
-    }
-    let tail = rest.iter().zip(other_rest).map(|(&a, &b)| f(a, b));
-    let (x, y) = tail.fold((0.0, 0.0), |(x, y), (a, b)| (x + f64::from(a), y + f64::from(b)));
-    (
-        first.iter().map(|&v| f64::from(v)).sum::<f64>() + x,
-        second.iter().map(|&v| f64::from(v)).sum::<f64>() + y,
-    )
-}
-
-fn leaky(z: f32, slope: f32) -> f32 {
-    if z > 0.0 { z } else { slope * z }
-}
+use super::sums::{sum, two_sums};
 
 /// The planes of channel `c` of each image.
 fn channel(x: &[f32], [batch, channels, plane]: [usize; 3], c: usize) -> impl Iterator<Item = &[f32]> {
@@ -70,9 +45,7 @@ fn statistics(x: &[f32], sizes: [usize; 3]) -> (Vec<f32>, Vec<f32>) {
     (0..sizes[1])
         .into_par_iter()
         .map(|c| {
-            let mean =
-                channel(x, sizes, c).map(|plane| two_sums(plane, plane, |v, _| (v, 0.0)).0).sum::<f64>()
-                    / count;
+            let mean = channel(x, sizes, c).map(sum).sum::<f64>() / count;
             let centre = mean as f32;
             let (off, squares) = channel(x, sizes, c)
                 .map(|plane| two_sums(plane, plane, |v, _| (v - centre, (v - centre) * (v - centre))))
@@ -83,13 +56,13 @@ fn statistics(x: &[f32], sizes: [usize; 3]) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// `act(scale x + shift)`, per channel.
-fn affine(x: &[f32], sizes: [usize; 3], scale: &[f32], shift: &[f32], slope: f32) -> Vec<f32> {
+fn affine(x: &[f32], sizes: [usize; 3], scale: &[f32], shift: &[f32], activation: Activation) -> Vec<f32> {
     let mut y = vec![0.0; x.len()];
     let channels = sizes[1];
     y.par_chunks_mut(sizes[2]).zip(x.par_chunks(sizes[2])).with_min_len(8).enumerate().for_each(
         |(place, (y, x))| {
             let (scale, shift) = (scale[place % channels], shift[place % channels]);
-            y.iter_mut().zip(x).for_each(|(y, &x)| *y = leaky(scale * x + shift, slope));
+            y.iter_mut().zip(x).for_each(|(y, &x)| *y = activation.apply(scale * x + shift));
         },
     );
     y
@@ -117,7 +90,7 @@ struct Saved {
     mean: Vec<f32>,
     variance: Vec<f32>,
     epsilon: f64,
-    slope: f32,
+    activation: Activation,
 }
 
 impl Saved {
@@ -132,11 +105,11 @@ impl Saved {
             .enumerate()
             .map(|(c, planes)| {
                 let inverse = 1.0 / (f64::from(self.variance[c]) + self.epsilon).sqrt();
-                let (mean, inverse, slope) = (self.mean[c], inverse as f32, self.slope);
+                let (mean, inverse) = (self.mean[c], inverse as f32);
                 let (gamma, beta) = (gamma[c], beta[c]);
                 let before_activation = |x: f32, grad: f32| {
                     let normal = (x - mean) * inverse;
-                    (if gamma * normal + beta > 0.0 { grad } else { slope * grad }, normal)
+                    (self.activation.gradient(gamma * normal + beta, grad), normal)
                 };
                 let (sum, product) = channel(x, sizes, c)
                     .zip(channel(grad, sizes, c))
@@ -190,7 +163,7 @@ pub(super) fn train(
     gamma: Tensor<1>,
     beta: Tensor<1>,
     epsilon: f64,
-    slope: f32,
+    activation: Activation,
 ) -> (Tensor<4>, Vec<f32>, Vec<f32>) {
     let (x, x_node) = super::tracked(x).into_parts();
     let (gamma, gamma_node) = super::tracked(gamma).into_parts();
@@ -200,11 +173,11 @@ pub(super) fn train(
     let sizes = sizes(&x);
     let (mean, variance) = statistics(values(&x), sizes);
     let (scale, shift) = scale_and_shift(values(&gamma), values(&beta), &mean, &variance, epsilon);
-    let y = tensor(affine(values(&x), sizes, &scale, &shift, slope), x.shape());
+    let y = tensor(affine(values(&x), sizes, &scale, &shift, activation), x.shape());
     let y = match prepared.compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
             let saved =
-                Saved { x, gamma, beta, mean: mean.clone(), variance: variance.clone(), epsilon, slope };
+                Saved { x, gamma, beta, mean: mean.clone(), variance: variance.clone(), epsilon, activation };
             prepared.finish(saved, y)
         }
         OpsKind::UnTracked(prepared) => prepared.finish(y),
@@ -217,13 +190,13 @@ pub(super) fn infer(
     x: Tensor<4>,
     [gamma, beta, mean, variance]: [Tensor<1>; 4],
     epsilon: f64,
-    slope: f32,
+    activation: Activation,
 ) -> Tensor<4> {
     let x = in_order(super::plain(x));
     let [gamma, beta, mean, variance] =
         [gamma, beta, mean, variance].map(|tensor| in_order(super::plain(tensor)));
     let (scale, shift) =
         scale_and_shift(values(&gamma), values(&beta), values(&mean), values(&variance), epsilon);
-    let y = affine(values(&x), sizes(&x), &scale, &shift, slope);
+    let y = affine(values(&x), sizes(&x), &scale, &shift, activation);
     Tensor::from_primitive::<Flex>(tensor(y, x.shape()))
 }

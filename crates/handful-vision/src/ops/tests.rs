@@ -72,16 +72,23 @@ fn convolutions_and_their_gradients_are_those_of_burn() {
 #[test]
 fn normalisation_and_its_gradients_are_those_of_burn() {
     let device = Device::flex().autodiff();
-    for (shape, slope) in [([4, 3, 5, 5], 0.1f32), ([7, 2, 1, 1], 1.0), ([2, 5, 8, 3], 0.5)] {
+    let cases = [
+        ([4, 3, 5, 5], Activation::leaky(0.1)),
+        ([7, 2, 1, 1], Activation::NONE),
+        ([2, 5, 8, 3], Activation::leaky(0.5)),
+        ([5, 4, 3, 3], Activation::RELU6),
+    ];
+    for (shape, activation) in cases {
         let x = random(shape, 3, &device);
-        let gamma = random([1, shape[1], 1, 1], 4, &device);
+        // Large enough to reach the ceiling of ReLU6.
+        let gamma = random([1, shape[1], 1, 1], 4, &device) * 8.0;
         let beta = random([1, shape[1], 1, 1], 5, &device);
         let flat = |tensor: Tensor<4>| tensor.reshape([shape[1]]);
         let expected = differentiate([x.clone(), gamma.clone(), beta.clone()], |[x, gamma, beta]| {
-            activate(burn_ops::batch_norm_train(x, flat(gamma), flat(beta), 1e-5).output, slope)
+            activation.of_tensor(burn_ops::batch_norm_train(x, flat(gamma), flat(beta), 1e-5).output)
         });
         let found = differentiate([x, gamma, beta], |[x, gamma, beta]| {
-            batch_norm_train(x, flat(gamma), flat(beta), 1e-5, slope).output
+            batch_norm_train(x, flat(gamma), flat(beta), 1e-5, activation).output
         });
         assert_close("output", &found.0, &expected.0);
         for (found, expected) in found.1.iter().zip(&expected.1) {
@@ -106,6 +113,98 @@ fn running_statistics_and_slopes_at_inference_are_those_of_burn() {
     let x = random([3, 4, 5, 2], 7, &device);
     let parameters = [8, 9, 10, 11].map(|seed| random([4], seed, &device).abs());
     let [gamma, beta, mean, variance] = parameters.clone();
-    let expected = activate(burn_ops::batch_norm(x.clone(), gamma, beta, mean, variance, 1e-3), 0.0);
-    assert_close("output", &values_of(&batch_norm(x, parameters, 1e-3, 0.0)), &values_of(&expected));
+    let relu = Activation::RELU;
+    let expected = relu.of_tensor(burn_ops::batch_norm(x.clone(), gamma, beta, mean, variance, 1e-3));
+    assert_close("output", &values_of(&batch_norm(x, parameters, 1e-3, relu)), &values_of(&expected));
+}
+
+#[test]
+fn depthwise_convolutions_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    // The last has a kernel as large as the image and no padding: a single output.
+    let cases: [(usize, usize, usize, usize, usize, Padding); 6] = [
+        (2, 3, 7, 3, 1, [(1, 1), (1, 1)]),
+        (3, 5, 8, 5, 1, [(2, 2), (2, 2)]),
+        (2, 4, 9, 3, 2, [(0, 1), (1, 1)]),
+        (1, 2, 16, 5, 2, [(1, 2), (2, 2)]),
+        (2, 2, 11, 2, 3, [(0, 0), (1, 0)]),
+        (2, 3, 4, 4, 2, [(0, 0), (0, 0)]),
+    ];
+    for (batch, channels, size, kernel, stride, padding) in cases {
+        let x = random([batch, channels, size, size + 1], 21, &device);
+        let weight = random([channels, 1, kernel, kernel], 22, &device);
+        let bias = random([1, channels, 1, 1], 23, &device);
+        let flat = |bias: Tensor<4>| Some(bias.reshape([channels]));
+        let options = ConvOptions { stride: [stride; 2], padding, dilation: [1, 1], groups: channels };
+        let inputs = [x, weight, bias];
+        let expected = differentiate(inputs.clone(), |[x, weight, bias]| {
+            burn_ops::conv2d(x, weight, flat(bias), options.clone())
+        });
+        let found = differentiate(inputs, |[x, weight, bias]| {
+            conv2d(x, weight, flat(bias), stride, padding, channels)
+        });
+        assert_close("output", &found.0, &expected.0);
+        assert_close("gradient of the image", &found.1[0], &expected.1[0]);
+        assert_close("gradient of the weights", &found.1[1], &expected.1[1]);
+        assert_close("gradient of the bias", &found.1[2], &expected.1[2]);
+    }
+}
+
+#[test]
+fn sums_of_residual_blocks_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    for activation in [Activation::NONE, Activation::RELU, Activation::leaky(0.1), Activation::RELU6] {
+        let [a, b] = [31, 32].map(|seed| random([2, 3, 5, 4], seed, &device) * 5.0);
+        let expected = differentiate([a.clone(), b.clone()], |[a, b]| activation.of_tensor(a + b));
+        let found = differentiate([a.clone(), b], |[a, b]| residual(a, b, activation));
+        assert_close("output", &found.0, &expected.0);
+        assert_close("gradient of the first", &found.1[0], &expected.1[0]);
+        assert_close("gradient of the second", &found.1[1], &expected.1[1]);
+        // A tensor added to itself has the gradients of both places.
+        let expected = differentiate([a.clone()], |[a]| activation.of_tensor(a.clone() + a));
+        let found = differentiate([a], |[a]| residual(a.clone(), a, activation));
+        assert_close("gradient of a double", &found.1[0], &expected.1[0]);
+    }
+}
+
+#[test]
+fn activations_keep_what_is_not_a_number() {
+    for activation in [Activation::NONE, Activation::RELU, Activation::RELU6] {
+        assert!(activation.apply(f32::NAN).is_nan(), "{activation:?}");
+    }
+    assert_eq!([-1.0, 0.5, 7.0].map(|z| Activation::RELU6.apply(z)), [0.0, 0.5, 6.0]);
+}
+
+#[test]
+fn global_averages_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    for shape in [[2, 3, 5, 7], [3, 70, 1, 1], [1, 2, 8, 8]] {
+        let x = random(shape, 41, &device);
+        let [images, channels, rows, columns] = shape;
+        let square = |x: Tensor<2>| x.reshape([images, channels, 1, 1]);
+        let expected = differentiate([x.clone()], |[x]| {
+            square(x.reshape([images, channels, rows * columns]).mean_dim(2).reshape([images, channels]))
+        });
+        let found = differentiate([x], |[x]| square(global_average(x)));
+        assert_close("output", &found.0, &expected.0);
+        assert_close("gradient", &found.1[0], &expected.1[0]);
+    }
+}
+
+#[test]
+fn steps_of_descent_are_those_of_burn_to_the_bit() {
+    let device = Device::flex();
+    let descent = Descent { momentum: 0.9, weight_decay: 5e-4, rate: 0.037 };
+    // More numbers than one thread takes at a time.
+    let start = random([5, 3, 37, 41], 51, &device);
+    let (mut found, mut expected) = ((start.clone(), None), (start, None));
+    for seed in 52..55 {
+        let gradient = random([5, 3, 37, 41], seed, &device);
+        let (value, velocity) = descent.step(found.0, gradient.clone(), found.1);
+        found = (value, Some(velocity));
+        let (value, velocity) = descent.by_tensors(expected.0, gradient, expected.1);
+        expected = (value, Some(velocity));
+        assert_eq!(values_of(&found.0), values_of(&expected.0), "step {seed}");
+        assert_eq!(found.1.as_ref().map(values_of), expected.1.as_ref().map(values_of), "velocity {seed}");
+    }
 }

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use burn::module::{Module, ModuleMapper, Param, ParamId};
 use burn::tensor::{Gradients, Tensor};
 
+use crate::ops::Descent;
+
 /// The optimiser and its velocities.
 #[derive(Clone, Debug)]
 pub struct Sgd {
@@ -53,16 +55,10 @@ impl ModuleMapper for Step<'_> {
             return Param::from_mapped_value(id, value, mapper);
         };
         let value = value.inner();
-        let shape = value.shape();
-        let length = shape.num_elements();
-        let gradient = gradient + value.clone() * self.sgd.weight_decay;
-        let gradient = gradient.reshape([length]);
-        let velocity = match self.sgd.velocities.remove(&id) {
-            Some(velocity) => velocity * self.sgd.momentum + gradient,
-            None => gradient,
-        };
-        self.sgd.velocities.insert(id, velocity.clone());
-        let value = value - (velocity * self.rate).reshape(shape);
+        let descent =
+            Descent { momentum: self.sgd.momentum, weight_decay: self.sgd.weight_decay, rate: self.rate };
+        let (value, velocity) = descent.step(value, gradient, self.sgd.velocities.remove(&id));
+        self.sgd.velocities.insert(id, velocity);
         Param::from_mapped_value(id, Tensor::from_inner(value).require_grad(), mapper)
     }
 }

@@ -1,0 +1,74 @@
+//! The end of a residual block, `y = act(a + b)`, in one pass each way.
+//!
+//! The gradient is the same for both sides. The output is all that it needs, and the pooling or convolution after the
+//! block keeps that anyway.
+
+use burn::backend::Autodiff;
+use burn::backend::TensorMetadata;
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::flex::{Flex, FlexTensor};
+use burn::tensor::Tensor;
+use rayon::prelude::*;
+
+use super::activation::Activation;
+use super::host::{in_order, tensor, values};
+
+/// Numbers that one thread takes at a time.
+const CHUNK: usize = 1 << 14;
+
+fn forward(a: &FlexTensor, b: &FlexTensor, activation: Activation) -> FlexTensor {
+    let mut y = values(a).to_vec();
+    y.par_chunks_mut(CHUNK).zip(values(b).par_chunks(CHUNK)).for_each(|(y, b)| {
+        y.iter_mut().zip(b).for_each(|(y, b)| *y = activation.apply(*y + b));
+    });
+    tensor(y, a.shape())
+}
+
+fn gradient(y: &FlexTensor, grad: &FlexTensor, activation: Activation) -> FlexTensor {
+    let mut out = values(grad).to_vec();
+    out.par_chunks_mut(CHUNK).zip(values(y).par_chunks(CHUNK)).for_each(|(out, y)| {
+        out.iter_mut().zip(y).for_each(|(out, &y)| *out = activation.gradient(y, *out));
+    });
+    tensor(out, y.shape())
+}
+
+#[derive(Debug)]
+struct ResidualBackward;
+
+impl Backward<Flex, 2> for ResidualBackward {
+    /// The output and the activation, where there is any.
+    type State = Option<(FlexTensor, Activation)>;
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let mut grad = in_order(grads.consume::<Flex>(&ops.node));
+        if let Some((y, activation)) = &ops.state {
+            grad = gradient(y, &grad, *activation);
+        }
+        for node in ops.parents.into_iter().flatten() {
+            grads.register::<Flex>(node.id, grad.clone());
+        }
+    }
+}
+
+/// Adds tensors of the same shape that live on burn's CPU backend.
+pub(super) fn add(a: Tensor<4>, b: Tensor<4>, activation: Activation) -> Tensor<4> {
+    if !a.is_autodiff() && !b.is_autodiff() {
+        let (a, b) = (in_order(super::plain(a)), in_order(super::plain(b)));
+        return Tensor::from_primitive::<Flex>(forward(&a, &b, activation));
+    }
+    let (a, a_node) = super::tracked(a).into_parts();
+    let (b, b_node) = super::tracked(b).into_parts();
+    let prepared = ResidualBackward.prepare::<NoCheckpointing>([a_node, b_node]);
+    let y = forward(&in_order(a), &in_order(b), activation);
+    let y = match prepared.compute_bound().stateful() {
+        OpsKind::Tracked(prepared) => {
+            let state = (!activation.is_none()).then(|| (y.clone(), activation));
+            prepared.finish(state, y)
+        }
+        OpsKind::UnTracked(prepared) => prepared.finish(y),
+    };
+    Tensor::from_primitive::<Autodiff<Flex>>(y)
+}
