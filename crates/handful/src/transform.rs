@@ -79,6 +79,12 @@ impl Transform {
         &self.steps
     }
 
+    /// The same without its smoothing, for measures that would find in smoothed features what the smoothing put there.
+    pub fn without_smoothing(&self) -> Self {
+        let kept = self.steps.iter().filter(|step| !matches!(step, Step::Smooth { .. }));
+        Self { steps: kept.copied().collect() }
+    }
+
     /// The same without a copy where there is nothing to do.
     pub(crate) fn applied<'a, T: Scalar>(&self, task: &'a Task<T>) -> Result<Cow<'a, Task<T>>, TaskError> {
         if self.steps.is_empty() { Ok(Cow::Borrowed(task)) } else { self.apply(task).map(Cow::Owned) }

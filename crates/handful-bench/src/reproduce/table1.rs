@@ -72,6 +72,7 @@ pub(super) fn measure(bench: &Bench<'_>, labelling: Labelling) -> Result<Outcome
     let recipe = &bench.cell.recipe;
     let params: DmIdaParams = changed_preset(recipe.preset.as_deref(), &recipe.changes)?;
     let method = DmIda::new(params.clone())?;
+    let transform = params.transform.without_smoothing();
     let (results, threads) = bench.over_tasks(|index| {
         let (task, truth) = assemble(bench.table, &bench.sampler.episode(index as u64), index as u64)?;
         let start = Instant::now();
@@ -81,7 +82,7 @@ pub(super) fn measure(bench: &Bench<'_>, labelling: Labelling) -> Result<Outcome
             Labelling::Truth => truth.clone(),
         };
         let time = start.elapsed();
-        let pool = WhitenedPool::new(params.transform.apply(&task)?.pool(), &params.fisher);
+        let pool = WhitenedPool::new(transform.apply(&task)?.pool(), &params.fisher);
         let psi = pool.fisher(&labels, task.ways()) / pool.fisher(&truth, task.ways());
         let right = labels.iter().zip(&truth).filter(|(got, want)| got == want).count();
         Ok((psi, right as u32, time))
