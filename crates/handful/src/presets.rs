@@ -172,6 +172,12 @@ pub fn fast() -> DmIdaParams {
     DmIdaParams { fit: FitParams { steps: 50, learning_rate: 0.02, ..default.fit }, ..default }
 }
 
+/// `plain`: `fast` without smoothing, so with nothing that the paper does not have; its ablations are run with this.
+pub fn plain() -> DmIdaParams {
+    let plain = Transform::new(vec![Step::Power, Step::L2]);
+    DmIdaParams { transform: plain.clone(), transform_five_shot: plain, ..fast() }
+}
+
 /// `balanced`: told that every class has as many unlabelled rows. Tuned on the CIFAR-FS validation classes with
 /// `bench tune`; with predictions that cannot crowd into one class, more rounds and longer fits pay.
 pub fn balanced() -> DmIdaParams {

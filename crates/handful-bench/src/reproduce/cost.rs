@@ -55,7 +55,7 @@ pub fn milliseconds(recipe: &Recipe, spec: &EpisodeSpec) -> f64 {
 
 fn dm_ida(recipe: &Recipe) -> f64 {
     let base = match recipe.preset_name() {
-        "fast" => 2.0,
+        "fast" | "plain" => 2.0,
         "authors" | "paper" => 150.0,
         _ => 3.5,
     };
@@ -71,7 +71,7 @@ fn dm_ida(recipe: &Recipe) -> f64 {
 
 /// The budget of a preset, in milliseconds per task asked for.
 pub fn budget(preset: &str) -> f64 {
-    if preset == "fast" { 0.5 } else { 3.5 }
+    if matches!(preset, "fast" | "plain") { 0.5 } else { 3.5 }
 }
 
 /// Cells whose tasks take longer than this are left out unless all tasks are asked for, in milliseconds.

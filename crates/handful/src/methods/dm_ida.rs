@@ -8,10 +8,10 @@
 //! then     one more fit on what has joined
 //! ```
 //!
-//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `balanced` (told that
-//! all classes have as many unlabelled rows), `authors` (the constants and order of the published code), `paper` (the
-//! text read literally). What the text and the code disagree
-//! on is listed at each constant in `presets.rs`.
+//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `plain` (that without
+//! smoothed features), `balanced` (told that all classes have as many unlabelled rows), `authors` (the constants and order
+//! of the published code), `paper` (the text read literally). What the text and the code disagree on is listed at each
+//! constant in `presets.rs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,12 +57,13 @@ pub struct DmIdaParams {
 
 impl MethodParams for DmIdaParams {
     const NAME: &'static str = "dm-ida";
-    const PRESETS: &'static [&'static str] = &["default", "fast", "balanced", "authors", "paper"];
+    const PRESETS: &'static [&'static str] = &["default", "fast", "plain", "balanced", "authors", "paper"];
 
     fn preset(name: &str) -> Option<Self> {
         match name {
             "default" => Some(presets::default()),
             "fast" => Some(presets::fast()),
+            "plain" => Some(presets::plain()),
             "balanced" => Some(presets::balanced()),
             "authors" => Some(presets::authors()),
             "paper" => Some(presets::paper()),

@@ -146,7 +146,14 @@ pub fn build(name: &str, preset: Option<&str>, changes: &[Change]) -> Result<Box
         name: name.to_owned(),
         known: METHODS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
     })?;
-    (entry.build)(preset, changes)
+    let method = (entry.build)(preset, changes)?;
+    let transform = method.params().get("transform").and_then(Value::as_str).unwrap_or_default().to_owned();
+    // Smoothing looks at rows without labels, which such a method says it does not.
+    if method.prior().setting == Setting::Inductive && transform.contains("smooth:") {
+        let expected = "a transform without smoothing, since this method looks at labelled rows only";
+        return Err(ParamError::OutOfRange { key: "transform", value: transform, expected });
+    }
+    Ok(method)
 }
 
 fn build_from<P: MethodParams>(
@@ -215,6 +222,18 @@ mod tests {
         let change = [("lr".to_owned(), "1".to_owned())];
         let error = build("tim-gd", None, &change).err().expect("no such key").to_string();
         assert!(error.contains("learning_rate"), "{error}");
+    }
+
+    #[test]
+    fn a_method_that_looks_at_labelled_rows_only_cannot_smooth() {
+        let smooth = [("transform".to_owned(), "l2+smooth:10:50".to_owned())];
+        for entry in METHODS.iter().filter(|entry| entry.name != "dm-ida") {
+            let Ok(plain) = build(entry.name, None, &[]) else { continue };
+            if plain.params().get("transform").is_some() {
+                let allowed = build(entry.name, None, &smooth).is_ok();
+                assert_eq!(allowed, plain.prior().setting == Setting::UsesUnlabelled, "{}", entry.name);
+            }
+        }
     }
 
     #[test]
