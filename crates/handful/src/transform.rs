@@ -31,7 +31,7 @@ pub enum Step {
     /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
     /// support mean is the mean of the class means, so that unequal shots do not move it.
     CentreParts,
-    /// Move every row towards the rows most like it, over all parts of the task ([`crate::smoothing`]). Written
+    /// Move every row towards the rows most like it, over all parts of the task (`smoothing.rs`). Written
     /// `smooth:K:PERCENT`, as `smooth:10:80` for ten neighbours and alpha = 0.8. It also rotates the features into the
     /// space their rows span, so no step that looks at single features may follow.
     Smooth {

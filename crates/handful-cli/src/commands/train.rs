@@ -132,18 +132,19 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     let save_every = Duration::try_from_secs_f64(args.save_every)
         .map_err(|_| CliError::Usage(format!("--save-every is {}, but must be a time", args.save_every)))?;
     let base = open_dataset(&args.dataset, args.kind, Some(Part::Base))?;
-    // Some datasets have no validation classes; what is wrong with one that has shows when it is read.
-    let validation = open_dataset(&args.dataset, args.kind, Some(Part::Validation)).ok();
+    // Some datasets have no validation classes, which is no reason not to train; the reason is told.
+    let validation = open_dataset(&args.dataset, args.kind, Some(Part::Validation));
     eprintln!(
         "{}: {} images of {} classes to train on, {}",
         base.kind(),
         base.len(),
         base.classes().len(),
         match &validation {
-            Some(validation) => format!("{} classes to validate on", validation.classes().len()),
-            None => "no classes to validate on".to_owned(),
+            Ok(validation) => format!("{} classes to validate on", validation.classes().len()),
+            Err(reason) => format!("none to validate on ({reason})"),
         }
     );
+    let validation = validation.ok();
 
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
