@@ -50,7 +50,9 @@ def main(folder):
     for (name, heading), method in scores.items():
         place = (kinds[name], heading)
         best[place] = max(best.get(place, 0), method["accuracy"])
-    order.sort(key=lambda name: -scores[name, headings[0]]["accuracy"])
+    # Some methods cannot do every setting; each is placed by the first it can.
+    first = {name: next(scores[name, heading] for heading in headings if (name, heading) in scores) for name in order}
+    order.sort(key=lambda name: -first[name]["accuracy"])
     for kind in ("class sizes", "unlabelled", "labels"):
         for name in (name for name in order if kinds[name] == kind):
             cells = []
@@ -66,7 +68,7 @@ def main(folder):
                 if difference and abs(difference["mean"]) > difference["ci95"]:
                     text += f" ({100 * difference['mean']:+.1f})"
                 cells.append(text)
-            time = 1000 / scores[name, headings[0]]["tasks_per_second"]
+            time = 1000 / first[name]["tasks_per_second"]
             print(f"| {name} | {kind} | " + " | ".join(cells) + f" | {time:.2f} |")
     print()
     print("Tasks per column: " + ", ".join(f"{heading} {count}" for heading, count in tasks.items()) + ".")
