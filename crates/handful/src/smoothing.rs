@@ -77,18 +77,11 @@ fn solve<T: Scalar>(graph: &Sparse, start: &Matrix<T>, alpha: f64) -> Matrix<T> 
     let rate = alpha / (1.0 + (1.0 - alpha * alpha).sqrt());
     let rounds = (TOLERANCE.ln() / rate.ln()).ceil().max(1.0) as usize;
     let (mut before, mut current) = (Matrix::zeros(start.rows(), start.columns()), start.clone());
-    let mut relaxation = 1.0;
-    for round in 0..rounds {
+    // The first round would start from zero, whose image is `b` itself; omega of the second follows from 2.
+    let mut relaxation = 2.0;
+    for _ in 1..rounds {
         // Omega of the iteration `x+ = omega (alpha S x + b - x-) + x-`.
-        relaxation = match round {
-            0 => 1.0,
-            1 => 1.0 / (1.0 - alpha * alpha / 2.0),
-            _ => 1.0 / (1.0 - alpha * alpha * relaxation / 4.0),
-        };
-        // The first step starts from zero, whose image is `b` itself.
-        if round == 0 {
-            continue;
-        }
+        relaxation = 1.0 / (1.0 - alpha * alpha * relaxation / 4.0);
         let omega = T::from_f64(relaxation);
         for (row, list) in graph.iter().enumerate() {
             let target = before.row_mut(row);

@@ -180,7 +180,8 @@ fn hex(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// Protocol 0 writes text in Latin-1, with letters beyond it, newlines and backslashes as `\\uXXXX`.
+/// Protocol 0 writes text in Latin-1, with letters beyond it, newlines and backslashes as `\u` and four hexadecimal
+/// digits or `\U` and eight.
 fn raw_unicode(line: &[u8]) -> String {
     let mut text = String::with_capacity(line.len());
     let mut at = 0;
