@@ -168,7 +168,7 @@ fn wrong_command_lines_are_refused() {
     run(&["table5", "--features", text(&file), "--preset", "best"]).refused(&["best", "authors"]);
     run(&["table5", "--tasks", "0"]).refused(&["--tasks"]);
     run(&["table5", "--features", "absent.npz"]).refused(&["absent.npz", "No such file"]);
-    run(&["table5", "--dataset", "cifar"]).refused(&["--weights"]);
+    run(&["table5", "--dataset", "cifar"]).refused(&["cifar"]);
     run(&["table5", "--weights", "x.safetensors"]).refused(&["--dataset"]);
     run(&["table5", "--features", text(&file), "--benchmark", "mnist"]).refused(&["mnist", "cifar-fs"]);
     run(&["report"]).refused(&["no results", "reproduce all"]);

@@ -174,6 +174,35 @@ fn an_image_that_cannot_be_read_is_named_or_skipped() {
 }
 
 #[test]
+fn a_folder_is_labelled_with_any_network_and_features_of_another_layer_are_not_mixed_up() {
+    let folder = tempdir().expect("a folder");
+    let photos = folder.path().join("photos");
+    for class in 0..2 {
+        let place = photos.join(format!("support/c{class}"));
+        std::fs::create_dir_all(&place).expect("a folder");
+        std::fs::write(place.join("0.bmp"), bitmap(class, 0)).expect("an image");
+        std::fs::write(photos.join(format!("loose{class}.bmp")), bitmap(class, 1)).expect("an image");
+    }
+    let network = Path::new(env!("CARGO_MANIFEST_DIR")).join("../handful-vision/fixtures/pooled.onnx");
+    let cache = folder.path().join("cache");
+    let kept = || std::fs::read_dir(&cache).map_or(0, Iterator::count);
+    let output = folder.path().join("labelled.csv");
+    let args =
+        ["label", text(&photos), "-o", text(&output), "--cache", text(&cache), "--weights", text(&network)];
+    let label = |more: &[&str]| handful(&[&args[..], &["--size", "16"], more].concat());
+    label(&[]).succeeded();
+    assert_eq!(kept(), 4);
+    let rows = std::fs::read_to_string(&output).expect("labels");
+    assert!(rows.lines().any(|line| line.starts_with("loose1.bmp,")), "{rows}");
+    label(&[]).succeeded();
+    assert_eq!(kept(), 4, "a second run embeds nothing");
+    label(&["--layer", "logits"]).succeeded();
+    assert_eq!(kept(), 8, "features of another layer are kept apart");
+    label(&["--layer", "logit"]).refused(&["no layer `logit`"]);
+    label(&["--backbone", "resnet12"]).refused(&["says itself"]);
+}
+
+#[test]
 fn wrong_arguments_are_one_sentence() {
     let folder = tempdir().expect("a folder");
     let images = images(folder.path());

@@ -6,12 +6,12 @@ use clap::Args;
 use handful::matrix::Matrix;
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset, open_images};
 use handful_data::{ClassIndex, FeatureTable, write_half_npz, write_table};
-use handful_vision::backbone::{Backbone, Wanted};
-use handful_vision::device::device;
+use handful_vision::backbone::Backbone;
 use handful_vision::extract::extract;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::commands::data::{PartArg, dataset_kind};
+use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
 
 /// Arguments of `handful embed`.
@@ -25,6 +25,9 @@ pub struct EmbedArgs {
     output: PathBuf,
     #[command(flatten)]
     network: NetworkArgs,
+    /// Layer of an .onnx file to take the features from, if not the last pooled one
+    #[arg(long = "output", value_name = "NAME")]
+    layer: Option<String>,
     /// Only this part of the dataset
     #[arg(long, value_enum)]
     part: Option<PartArg>,
@@ -40,51 +43,6 @@ pub struct EmbedArgs {
     /// Write an .npz of 16-bit features, compressed: two fifths of the size, two and a half decimal digits
     #[arg(long)]
     half: bool,
-}
-
-/// Which network, and where it runs.
-#[derive(Args, Clone, Debug)]
-pub struct NetworkArgs {
-    /// Weights: our .safetensors, .pth .pt .tar of PyTorch, or .onnx; without this the network that comes with the
-    /// program
-    #[arg(long, value_name = "FILE")]
-    pub weights: Option<PathBuf>,
-    /// The network that the weights are of, where the file does not say
-    #[arg(long)]
-    pub backbone: Option<String>,
-    /// Layer of an .onnx file to take the features from, if not the last pooled one
-    #[arg(long = "output", value_name = "NAME")]
-    pub layer: Option<String>,
-    /// Side of the square images the network sees, if not the one it was trained with
-    #[arg(long)]
-    pub size: Option<usize>,
-    /// What bytes of images become: imagenet, unit (0 to 1), signed (-1 to 1), lite, raw; the default is what the
-    /// network is known to expect, for .onnx imagenet
-    #[arg(long, value_name = "NUMBERS")]
-    pub pixels: Option<String>,
-    /// Where to compute: cpu, cuda:0, wgpu
-    #[arg(long, default_value = "cpu")]
-    pub device: String,
-}
-
-impl NetworkArgs {
-    /// A network of our own weights, or the one that comes with the program, on the CPU.
-    pub fn of_weights(path: Option<&Path>) -> Self {
-        let weights = path.map(Path::to_owned);
-        Self { weights, backbone: None, layer: None, size: None, pixels: None, device: "cpu".to_owned() }
-    }
-
-    /// Reads the network.
-    pub fn open(&self) -> Result<Backbone, CliError> {
-        let backbone = self.backbone.as_deref().map(str::parse).transpose()?;
-        let device = device(&self.device)?;
-        let pixels = self.pixels.as_deref().map(str::parse).transpose()?;
-        let wanted = Wanted { backbone, size: self.size, pixels, layer: self.layer.clone() };
-        Ok(match &self.weights {
-            Some(path) => Backbone::open(path, wanted, &device)?,
-            None => Backbone::shipped(wanted, &device)?,
-        })
-    }
 }
 
 /// An image that was left out, and why.
@@ -145,7 +103,7 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
         return Err(CliError::Usage(format!("{}: --half writes .npz only", args.output.display())));
     }
     check_writable(&args.output)?;
-    let backbone = args.network.open()?;
+    let backbone = args.network.open(args.layer.as_deref())?;
     let (table, bad) = match dataset(args)? {
         Some(dataset) => embed_dataset(&dataset, &backbone, args.skip_bad)?,
         None => embed_paths(&loose_images(&args.images)?, &backbone, args.skip_bad)?,

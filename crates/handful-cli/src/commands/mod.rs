@@ -7,6 +7,7 @@ pub mod demo;
 pub mod embed;
 pub mod entrants;
 pub mod label;
+pub mod network;
 pub mod params;
 pub mod reproduce;
 pub mod setting;

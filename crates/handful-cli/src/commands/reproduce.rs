@@ -13,6 +13,7 @@ use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
 use handful_data::shipped;
 use handful_data::{FeatureTable, read_table};
 
+use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::error::CliError;
 use crate::progress::CellBars;
 
@@ -31,12 +32,13 @@ pub struct ReproduceArgs {
     /// Features of another dataset's novel classes through the same backbone, for table3
     #[arg(long, value_name = "FILE")]
     cross_features: Option<PathBuf>,
-    /// An image dataset, to be embedded with --weights instead of --features
-    #[arg(long, value_name = "PATH", requires = "weights", conflicts_with = "features")]
+    /// An image dataset, to be embedded (with --weights, or the network that comes with handful) instead of --features
+    #[arg(long, value_name = "PATH", conflicts_with = "features")]
     dataset: Option<PathBuf>,
-    /// Weights of the backbone for --dataset
-    #[arg(long, value_name = "FILE", requires = "dataset")]
-    weights: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    layer: LayerArg,
     /// Tasks per cell; slow cells get a fixed share of them, which every table prints
     #[arg(long, default_value_t = 10_000)]
     tasks: usize,
@@ -111,10 +113,13 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
 
 /// The features that were asked for, or those that come with handful.
 fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
-    match (&args.features, &args.dataset, &args.weights) {
-        (Some(path), ..) => Ok(read_table(path)?),
-        (None, Some(dataset), Some(weights)) => embedded_features(dataset, weights),
-        _ => {
+    match (&args.features, &args.dataset) {
+        (Some(path), _) => Ok(read_table(path)?),
+        (None, Some(dataset)) => embedded_features(dataset, args),
+        (None, None) if args.network.weights.is_some() => {
+            Err(CliError::Usage("--weights embed the images of a --dataset, and none is given".into()))
+        }
+        (None, None) => {
             eprintln!(
                 "no --features given: running on the features that come with handful, CIFAR-FS novel classes through a \
                  network far smaller than the paper's"
@@ -126,17 +131,17 @@ fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
 
 /// Novel-class features of an image dataset through a backbone.
 #[cfg(feature = "vision")]
-fn embedded_features(dataset: &Path, weights: &Path) -> Result<FeatureTable, CliError> {
-    use crate::commands::embed::{NetworkArgs, embed_dataset};
+fn embedded_features(dataset: &Path, args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
+    use crate::commands::embed::embed_dataset;
     use handful_data::datasets::{Part, open_dataset};
-    let network = NetworkArgs::of_weights(Some(weights)).open()?;
+    let network = args.network.open(args.layer.layer.as_deref())?;
     let images = open_dataset(dataset, None, Some(Part::Novel))?;
     Ok(embed_dataset(&images, &network, false)?.0)
 }
 
 /// Novel-class features of an image dataset through a backbone.
 #[cfg(not(feature = "vision"))]
-fn embedded_features(dataset: &Path, _weights: &Path) -> Result<FeatureTable, CliError> {
+fn embedded_features(dataset: &Path, _args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
     Err(CliError::Usage(format!(
         "--dataset {}: this build has no backbones to embed images with; embed them elsewhere and give --features",
         dataset.display()

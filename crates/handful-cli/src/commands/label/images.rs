@@ -10,6 +10,7 @@ use handful::matrix::Matrix;
 use handful_data::{FeatureTable, content_digest};
 
 use super::atomic;
+use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
 
 /// The folder whose subfolders hold labelled images.
@@ -25,12 +26,19 @@ pub struct ImagePool {
 }
 
 /// Opens a folder; embeds what the cache does not have.
-pub fn open(folder: &Path, weights: Option<&Path>, cache: Option<&Path>) -> Result<ImagePool, CliError> {
+pub fn open(
+    folder: &Path,
+    network: &NetworkArgs,
+    layer: Option<&str>,
+    cache: Option<&Path>,
+) -> Result<ImagePool, CliError> {
     let cache = match cache {
         Some(cache) => cache.to_owned(),
         None => default_cache()?,
     };
-    open_with(folder, &backbone_digest(weights)?, &cache, |images| embed(weights, images))
+    // The same weights at another size or layer give other features, so that is part of what they are kept under.
+    let backbone = format!("{} {}", weights_digest(network)?, network.choices(layer));
+    open_with(folder, &backbone, &cache, |images| embed(network, layer, images))
 }
 
 fn open_with(
@@ -150,32 +158,36 @@ fn default_cache() -> Result<PathBuf, CliError> {
         .ok_or_else(|| CliError::Usage("say where features may be kept with --cache FOLDER".into()))
 }
 
-/// What the features of one network are kept under: the digest of its weights.
+/// The digest of a network's weights.
 #[cfg(feature = "vision")]
-fn backbone_digest(weights: Option<&Path>) -> Result<String, CliError> {
-    match weights {
+fn weights_digest(network: &NetworkArgs) -> Result<String, CliError> {
+    match &network.weights {
         Some(path) => Ok(content_digest(&read(path)?)),
-        None => Ok(crate::commands::embed::NetworkArgs::of_weights(None).open()?.sha256().to_owned()),
+        None => Ok(network.open(None)?.sha256().to_owned()),
     }
 }
 
-/// What the features of one network are kept under: the digest of its weights.
+/// The digest of a network's weights.
 #[cfg(not(feature = "vision"))]
-fn backbone_digest(weights: Option<&Path>) -> Result<String, CliError> {
-    weights.map_or_else(|| Ok(String::new()), |path| Ok(content_digest(&read(path)?)))
+fn weights_digest(network: &NetworkArgs) -> Result<String, CliError> {
+    network.weights.as_ref().map_or_else(|| Ok(String::new()), |path| Ok(content_digest(&read(path)?)))
 }
 
 /// Turns images into features, in the order given; without weights, with the network that comes with the program.
 #[cfg(feature = "vision")]
-fn embed(weights: Option<&Path>, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
-    let network = crate::commands::embed::NetworkArgs::of_weights(weights).open()?;
+fn embed(network: &NetworkArgs, layer: Option<&str>, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
+    let network = network.open(layer)?;
     let (table, _) = crate::commands::embed::embed_paths(images, &network, false)?;
     Ok((0..table.rows()).map(|row| table.gather(&[row]).row(0).to_vec()).collect())
 }
 
 /// Turns images into features, in the order given.
 #[cfg(not(feature = "vision"))]
-fn embed(_weights: Option<&Path>, images: &[PathBuf]) -> Result<Vec<Vec<f32>>, CliError> {
+fn embed(
+    _network: &NetworkArgs,
+    _layer: Option<&str>,
+    images: &[PathBuf],
+) -> Result<Vec<Vec<f32>>, CliError> {
     Err(CliError::Usage(format!(
         "this build has no vision and cannot embed {} images; give a feature file instead",
         images.len()

@@ -22,6 +22,7 @@ use handful_data::{FeatureTable, OpenOptions, open_table};
 use serde_json::Value;
 
 use crate::commands::bench::Format;
+use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::error::CliError;
 use columns::Columns;
 use input::GivenLabels;
@@ -57,9 +58,10 @@ pub struct LabelArgs {
     /// Explain the label of this row: its nearest labelled rows, and when it was selected. May be repeated
     #[arg(long, value_name = "ID")]
     explain: Vec<String>,
-    /// Backbone weights that turn images into features, instead of the small network that comes with the program
-    #[arg(long, value_name = "FILE")]
-    weights: Option<PathBuf>,
+    #[command(flatten)]
+    network: NetworkArgs,
+    #[command(flatten)]
+    layer: LayerArg,
     /// Folder where features of images are kept, by the content of image and weights
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
@@ -165,7 +167,8 @@ fn same_file(one: &Path, other: &Path) -> bool {
 
 fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
     let (table, folder_labels, files) = if args.pool.is_dir() {
-        let pool = images::open(&args.pool, args.weights.as_deref(), args.cache.as_deref())?;
+        let pool =
+            images::open(&args.pool, &args.network, args.layer.layer.as_deref(), args.cache.as_deref())?;
         (pool.table, pool.labels, Some(pool.files))
     } else {
         (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)
