@@ -38,6 +38,28 @@ pub struct Row {
     pub recipe: Option<Recipe>,
 }
 
+/// The rows of a table of methods: those the paper only prints, then ours (key, name, heading) at the plan's preset.
+pub fn method_rows(
+    plan: &Plan,
+    printed: &'static [Printed],
+    only_printed: &[&'static str],
+    ours: &[(&'static str, &str, &'static str)],
+) -> Vec<Row> {
+    let only_printed = only_printed.iter().map(|&key| Row {
+        key,
+        label: paper::find(printed, key).map_or(key, |printed| printed.label).to_owned(),
+        group: "Inductive",
+        recipe: None,
+    });
+    let ours = ours.iter().map(|&(key, label, group)| Row {
+        key,
+        label: label.to_owned(),
+        group,
+        recipe: Some(Recipe::at(key, &plan.preset)),
+    });
+    only_printed.chain(ours).collect()
+}
+
 /// A claim of the paper about two rows: the first beats the second in every column.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {

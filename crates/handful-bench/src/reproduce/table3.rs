@@ -1,8 +1,8 @@
 //! Table 3: tasks from the novel classes of another dataset than the one the backbone was trained on.
 
 use super::Plan;
-use super::cell::{Cell, Recipe, Skipped, Source};
-use super::layout::{Claim, Layout, Row, one_and_five_shot, paper_columns};
+use super::cell::{Cell, Skipped, Source};
+use super::layout::{Claim, Layout, method_rows, one_and_five_shot, paper_columns};
 use super::paper;
 
 const ROWS: &[(&str, &str, &str)] = &[
@@ -16,18 +16,6 @@ const ROWS: &[(&str, &str, &str)] = &[
 
 /// The table.
 pub fn layout(plan: &Plan) -> Layout {
-    let printed_only = ["maml", "relationnet"].into_iter().map(|key| Row {
-        key,
-        label: paper::find(paper::TABLE3, key).map_or(key, |printed| printed.label).to_owned(),
-        group: "Inductive",
-        recipe: None,
-    });
-    let ours = ROWS.iter().map(|&(key, label, group)| Row {
-        key,
-        label: label.to_owned(),
-        group,
-        recipe: Some(Recipe::at(key, &plan.preset)),
-    });
     Layout {
         table: "table3",
         title: "Table 3. Cross-domain",
@@ -36,7 +24,7 @@ pub fn layout(plan: &Plan) -> Layout {
             .to_owned(),
         columns: one_and_five_shot(),
         paper_columns: paper_columns(&[("paper, mini→CUB, 1-shot", 0), ("paper, mini→CUB, 5-shot", 1)]),
-        rows: printed_only.chain(ours).collect(),
+        rows: method_rows(plan, paper::TABLE3, &["maml", "relationnet"], ROWS),
         printed: paper::TABLE3,
         claims: vec![
             Claim { better: "dm-ida", worse: "baseline" },

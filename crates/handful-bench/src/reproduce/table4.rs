@@ -1,8 +1,7 @@
 //! Table 4: tasks of ten and twenty classes.
 
 use super::Plan;
-use super::cell::Recipe;
-use super::layout::{Claim, Column, Layout, Row, paper_columns, transductive};
+use super::layout::{Claim, Column, Layout, method_rows, paper_columns, transductive};
 use super::paper;
 
 const ROWS: &[(&str, &str, &str)] = &[
@@ -18,18 +17,6 @@ const ROWS: &[(&str, &str, &str)] = &[
 
 /// The table.
 pub fn layout(plan: &Plan) -> Layout {
-    let printed_only = ["leo", "metaopt", "s2m2"].into_iter().map(|key| Row {
-        key,
-        label: paper::find(paper::TABLE4, key).map_or(key, |printed| printed.label).to_owned(),
-        group: "Inductive",
-        recipe: None,
-    });
-    let ours = ROWS.iter().map(|&(key, label, group)| Row {
-        key,
-        label: label.to_owned(),
-        group,
-        recipe: Some(Recipe::at(key, &plan.preset)),
-    });
     let beats = |worse| Claim { better: "dm-ida", worse };
     Layout {
         table: "table4",
@@ -49,7 +36,7 @@ pub fn layout(plan: &Plan) -> Layout {
             ("paper, 20-way 1-shot", 2),
             ("paper, 20-way 5-shot", 3),
         ]),
-        rows: printed_only.chain(ours).collect(),
+        rows: method_rows(plan, paper::TABLE4, &["leo", "metaopt", "s2m2"], ROWS),
         printed: paper::TABLE4,
         claims: vec![beats("baseline-pp"), beats("epnet"), beats("bd-cspn")],
     }

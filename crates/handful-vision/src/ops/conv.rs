@@ -13,18 +13,13 @@
 
 use std::cell::RefCell;
 
-use burn::backend::Autodiff;
-use burn::backend::TensorMetadata;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::flex::{Flex, FlexTensor};
-use burn::tensor::Tensor;
+use burn::backend::flex::FlexTensor;
 use rayon::prelude::*;
 
+use super::Padding;
+use super::convolution::Convolution;
 use super::geometry::Geometry;
-use super::host::{dims4, in_order, tensor, values};
+use super::host::dims4;
 use super::product::{Matrix, product};
 
 /// Images are grouped until a column matrix has about this many columns: enough for the product to run at full
@@ -51,26 +46,14 @@ fn with_scratch<R>(lengths: [usize; 2], work: impl FnOnce(&mut [f32], &mut [f32]
 
 /// One layer's sizes.
 #[derive(Clone, Copy, Debug)]
-struct Layer {
+pub(super) struct Dense {
     geometry: Geometry,
     batch: usize,
     channels: usize,
     filters: usize,
 }
 
-impl Layer {
-    fn of(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> Self {
-        let [batch, channels, rows, columns] = dims4(x);
-        let [filters, _, kernel_rows, kernel_columns] = dims4(weight);
-        let kernel = [kernel_rows, kernel_columns];
-        Self {
-            geometry: Geometry { input: [rows, columns], kernel, stride, padding },
-            batch,
-            channels,
-            filters,
-        }
-    }
-
+impl Dense {
     fn outputs(&self) -> usize {
         let [rows, columns] = self.geometry.output();
         rows * columns
@@ -87,6 +70,25 @@ impl Layer {
 
     fn group(&self) -> usize {
         (COLUMNS / self.outputs().max(1)).clamp(1, self.batch.max(1))
+    }
+}
+
+impl Convolution for Dense {
+    fn of(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: Padding) -> Self {
+        let [batch, channels, rows, columns] = dims4(x);
+        let [filters, _, kernel_rows, kernel_columns] = dims4(weight);
+        let kernel = [kernel_rows, kernel_columns];
+        Self {
+            geometry: Geometry { input: [rows, columns], kernel, stride, padding },
+            batch,
+            channels,
+            filters,
+        }
+    }
+
+    fn output(&self) -> [usize; 4] {
+        let [rows, columns] = self.geometry.output();
+        [self.batch, self.filters, rows, columns]
     }
 
     fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32> {
@@ -176,55 +178,4 @@ fn from_group(together: &[f32], outputs: usize, images: usize, y: &mut [f32]) {
         let (image, filter) = (place / filters, place % filters);
         plane.copy_from_slice(&together[(filter * images + image) * outputs..][..outputs]);
     }
-}
-
-#[derive(Debug)]
-struct ConvBackward;
-
-impl Backward<Flex, 2> for ConvBackward {
-    type State = (FlexTensor, FlexTensor, usize, [(usize, usize); 2]);
-
-    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let [input, weights] = ops.parents;
-        let grad = in_order(grads.consume::<Flex>(&ops.node));
-        let (x, weight, stride, padding) = ops.state;
-        let layer = Layer::of(&x, &weight, stride, padding);
-        if let Some(node) = weights {
-            let gradient = layer.weight_gradient(values(&x), values(&grad));
-            grads.register::<Flex>(node.id, tensor(gradient, weight.shape()));
-        }
-        if let Some(node) = input {
-            let gradient = layer.input_gradient(values(&weight), values(&grad));
-            grads.register::<Flex>(node.id, tensor(gradient, x.shape()));
-        }
-    }
-}
-
-fn forward(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> FlexTensor {
-    let layer = Layer::of(x, weight, stride, padding);
-    let [rows, columns] = layer.geometry.output();
-    tensor(layer.forward(values(x), values(weight)), [layer.batch, layer.filters, rows, columns])
-}
-
-/// Convolution without bias of tensors that live on burn's CPU backend.
-pub(super) fn conv2d(
-    x: Tensor<4>,
-    weight: Tensor<4>,
-    stride: usize,
-    padding: [(usize, usize); 2],
-) -> Tensor<4> {
-    if !x.is_autodiff() && !weight.is_autodiff() {
-        let (x, weight) = (in_order(super::plain(x)), in_order(super::plain(weight)));
-        return Tensor::from_primitive::<Flex>(forward(&x, &weight, stride, padding));
-    }
-    let (x, x_node) = super::tracked(x).into_parts();
-    let (weight, weight_node) = super::tracked(weight).into_parts();
-    let prepared = ConvBackward.prepare::<NoCheckpointing>([x_node, weight_node]);
-    let (x, weight) = (in_order(x), in_order(weight));
-    let y = forward(&x, &weight, stride, padding);
-    let y = match prepared.compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish((x, weight, stride, padding), y),
-        OpsKind::UnTracked(prepared) => prepared.finish(y),
-    };
-    Tensor::from_primitive::<Autodiff<Flex>>(y)
 }

@@ -12,26 +12,23 @@
 //! neighbours again. The few `i` between two rows of the output are computed for nothing. A channel's weight gradient
 //! is one thread's, image after image, so that it does not depend on the number of threads.
 
-use burn::backend::Autodiff;
-use burn::backend::TensorMetadata;
-use burn::backend::autodiff::checkpoint::base::Checkpointer;
-use burn::backend::autodiff::checkpoint::strategy::NoCheckpointing;
-use burn::backend::autodiff::grads::Gradients;
-use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
-use burn::backend::flex::{Flex, FlexTensor};
-use burn::tensor::Tensor;
+use burn::backend::flex::FlexTensor;
 use rayon::prelude::*;
 
+use super::Padding;
+use super::convolution::Convolution;
 use super::geometry::Geometry;
-use super::host::{dims4, in_order, tensor, values};
+use super::host::dims4;
 use super::sums::product_sum;
 
 /// Outputs that are summed over all taps before they are written.
 const BLOCK: usize = 16;
 
 /// One layer's sizes and distances.
-struct Layer {
+#[derive(Debug)]
+pub(super) struct Depthwise {
     geometry: Geometry,
+    batch: usize,
     channels: usize,
     /// Rows and columns of one small plane.
     small: [usize; 2],
@@ -39,24 +36,7 @@ struct Layer {
     distances: Vec<usize>,
 }
 
-impl Layer {
-    fn of(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> Self {
-        let [_, channels, rows, columns] = dims4(x);
-        let [_, _, kernel_rows, kernel_columns] = dims4(weight);
-        let geometry =
-            Geometry { input: [rows, columns], kernel: [kernel_rows, kernel_columns], stride, padding };
-        let small = [0, 1].map(|axis| {
-            let (before, after) = padding[axis];
-            (before + geometry.input[axis] + after).max(geometry.kernel[axis]).div_ceil(stride)
-        });
-        let distance = |[row, column]: [usize; 2]| {
-            let plane = row % stride * stride + column % stride;
-            (plane * small[0] + row / stride) * small[1] + column / stride
-        };
-        let distances = geometry.taps().map(distance).collect();
-        Self { geometry, channels, small, distances }
-    }
-
+impl Depthwise {
     fn padded_plane(&self) -> usize {
         self.geometry.stride.pow(2) * self.small[0] * self.small[1]
     }
@@ -122,6 +102,30 @@ impl Layer {
             wide[..columns].copy_from_slice(row);
         }
     }
+}
+
+impl Convolution for Depthwise {
+    fn of(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: Padding) -> Self {
+        let [batch, channels, rows, columns] = dims4(x);
+        let [_, _, kernel_rows, kernel_columns] = dims4(weight);
+        let geometry =
+            Geometry { input: [rows, columns], kernel: [kernel_rows, kernel_columns], stride, padding };
+        let small = [0, 1].map(|axis| {
+            let (before, after) = padding[axis];
+            (before + geometry.input[axis] + after).max(geometry.kernel[axis]).div_ceil(stride)
+        });
+        let distance = |[row, column]: [usize; 2]| {
+            let plane = row % stride * stride + column % stride;
+            (plane * small[0] + row / stride) * small[1] + column / stride
+        };
+        let distances = geometry.taps().map(distance).collect();
+        Self { geometry, batch, channels, small, distances }
+    }
+
+    fn output(&self) -> [usize; 4] {
+        let [rows, columns] = self.geometry.output();
+        [self.batch, self.channels, rows, columns]
+    }
 
     fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32> {
         let (plane, outputs, taps) = (self.plane(), self.outputs(), self.distances.len());
@@ -184,55 +188,4 @@ impl Layer {
         });
         out
     }
-}
-
-#[derive(Debug)]
-struct DepthwiseBackward;
-
-impl Backward<Flex, 2> for DepthwiseBackward {
-    type State = (FlexTensor, FlexTensor, usize, [(usize, usize); 2]);
-
-    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let [input, weights] = ops.parents;
-        let grad = in_order(grads.consume::<Flex>(&ops.node));
-        let (x, weight, stride, padding) = ops.state;
-        let layer = Layer::of(&x, &weight, stride, padding);
-        if let Some(node) = weights {
-            let gradient = layer.weight_gradient(values(&x), values(&grad));
-            grads.register::<Flex>(node.id, tensor(gradient, weight.shape()));
-        }
-        if let Some(node) = input {
-            let gradient = layer.input_gradient(values(&weight), values(&grad));
-            grads.register::<Flex>(node.id, tensor(gradient, x.shape()));
-        }
-    }
-}
-
-fn forward(x: &FlexTensor, weight: &FlexTensor, stride: usize, padding: [(usize, usize); 2]) -> FlexTensor {
-    let layer = Layer::of(x, weight, stride, padding);
-    let ([batch, channels, ..], [rows, columns]) = (dims4(x), layer.geometry.output());
-    tensor(layer.forward(values(x), values(weight)), [batch, channels, rows, columns])
-}
-
-/// Convolution without bias of tensors that live on burn's CPU backend, the weights `[channels, 1, rows, columns]`.
-pub(super) fn conv2d(
-    x: Tensor<4>,
-    weight: Tensor<4>,
-    stride: usize,
-    padding: [(usize, usize); 2],
-) -> Tensor<4> {
-    if !x.is_autodiff() && !weight.is_autodiff() {
-        let (x, weight) = (in_order(super::plain(x)), in_order(super::plain(weight)));
-        return Tensor::from_primitive::<Flex>(forward(&x, &weight, stride, padding));
-    }
-    let (x, x_node) = super::tracked(x).into_parts();
-    let (weight, weight_node) = super::tracked(weight).into_parts();
-    let prepared = DepthwiseBackward.prepare::<NoCheckpointing>([x_node, weight_node]);
-    let (x, weight) = (in_order(x), in_order(weight));
-    let y = forward(&x, &weight, stride, padding);
-    let y = match prepared.compute_bound().stateful() {
-        OpsKind::Tracked(prepared) => prepared.finish((x, weight, stride, padding), y),
-        OpsKind::UnTracked(prepared) => prepared.finish(y),
-    };
-    Tensor::from_primitive::<Autodiff<Flex>>(y)
 }

@@ -8,6 +8,7 @@ mod activation;
 mod average;
 mod bias;
 mod conv;
+mod convolution;
 mod depthwise;
 mod descent;
 mod geometry;
@@ -24,6 +25,10 @@ use burn::backend::{Autodiff, DispatchDevice};
 use burn::tensor::module as burn_ops;
 use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn::tensor::{Device, Tensor};
+
+use self::conv::Dense;
+use self::convolution::convolve;
+use self::depthwise::Depthwise;
 
 pub use self::activation::Activation;
 pub use self::descent::Descent;
@@ -70,9 +75,9 @@ pub fn conv2d(
     let is_depthwise = groups == channels && groups == filters;
     if (groups == 1 || is_depthwise) && is_cpu(&x.device()) {
         let y = if groups == 1 {
-            conv::conv2d(x, weight, stride, padding)
+            convolve::<Dense>(x, weight, stride, padding)
         } else {
-            depthwise::conv2d(x, weight, stride, padding)
+            convolve::<Depthwise>(x, weight, stride, padding)
         };
         return match bias {
             Some(bias) => bias::add(y, bias),

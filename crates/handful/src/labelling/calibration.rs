@@ -2,18 +2,22 @@
 //!
 //! Labels are left out, one of each class at a time, the whole rule is run without them, and what it says about them
 //! is compared with what they are. One temperature T makes `softmax(log p / T)` fit: it minimises the mean log-loss of
-//! the labels left out plus a pull towards the temperature that fitted the validation classes, which weighs as much as
-//! `PRIOR_LABELS` labels. With fewer than [`ENOUGH`] labels left out that prior alone is used, and said so.
+//! the labels left out plus a pull towards the temperature that fitted the validation classes ([`Prior`]). With fewer than [`ENOUGH`] labels left out that prior alone is used, and said so.
 
 use super::acceptance::LOSS_MARGIN;
 use super::head::Example;
 
 /// Labels left out from which a temperature is fitted.
 pub const ENOUGH: usize = 10;
-/// How many labels the prior weighs, for a T that is off by a factor of e.
-const PRIOR_LABELS: f64 = 10.0;
 /// Keeps logarithms finite; smoothing makes exact zeros only where no neighbour disagrees.
 pub(crate) const FLOOR: f32 = 1e-5;
+
+/// The temperature expected before any label is left out, and how strongly.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Prior {
+    pub temperature: f64,
+    pub weight: f64,
+}
 
 /// A temperature and where it comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,18 +53,18 @@ pub(crate) fn parts(given: &[Example], ways: usize, most: usize) -> Vec<Vec<Exam
 }
 
 /// Fits the temperature to probabilities of left-out labels and their true classes.
-pub(crate) fn fit(left_out: &[(Vec<f32>, usize)], prior: f64) -> Calibration {
+pub(crate) fn fit(left_out: &[(Vec<f32>, usize)], prior: Prior) -> Calibration {
     let labels_left_out = left_out.len();
     if labels_left_out < ENOUGH {
-        return Calibration { temperature: prior, labels_left_out, fitted: false };
+        return Calibration { temperature: prior.temperature, labels_left_out, fitted: false };
     }
     let best = grid().map(|log_t| (loss(left_out, log_t, prior), log_t)).min_by(|a, b| a.0.total_cmp(&b.0));
-    let temperature = best.map_or(prior, |(_, log_t)| log_t.exp());
+    let temperature = best.map_or(prior.temperature, |(_, log_t)| log_t.exp());
     Calibration { temperature, labels_left_out, fitted: true }
 }
 
 /// The largest temperature that the labels left out do not speak against.
-pub(crate) fn upper_temperature(left_out: &[(Vec<f32>, usize)], fitted: &Calibration, prior: f64) -> f64 {
+pub(crate) fn upper_temperature(left_out: &[(Vec<f32>, usize)], fitted: &Calibration, prior: Prior) -> f64 {
     let best = loss(left_out, fitted.temperature.ln(), prior);
     let within = |log_t: &f64| loss(left_out, *log_t, prior) <= best + LOSS_MARGIN;
     grid().filter(within).last().map_or(fitted.temperature, f64::exp).max(fitted.temperature)
@@ -70,12 +74,12 @@ fn grid() -> impl Iterator<Item = f64> {
     (-60..=40).map(|step| f64::from(step) / 20.0)
 }
 
-fn loss(left_out: &[(Vec<f32>, usize)], log_t: f64, prior: f64) -> f64 {
+fn loss(left_out: &[(Vec<f32>, usize)], log_t: f64, prior: Prior) -> f64 {
     let label = |(probabilities, class): &(Vec<f32>, usize)| {
         -tempered(probabilities, log_t.exp())[*class].max(f64::MIN_POSITIVE).ln()
     };
-    let pull = (log_t - prior.ln()).powi(2);
-    left_out.iter().map(label).sum::<f64>() + PRIOR_LABELS * pull
+    let pull = (log_t - prior.temperature.ln()).powi(2);
+    left_out.iter().map(label).sum::<f64>() + prior.weight * pull
 }
 
 /// `softmax(log p / T)`.
@@ -91,6 +95,8 @@ pub(crate) fn tempered(probabilities: &[f32], temperature: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const PRIOR: Prior = Prior { temperature: 0.6, weight: 10.0 };
 
     #[test]
     fn every_class_keeps_a_label_and_each_label_is_left_out_once() {
@@ -117,14 +123,14 @@ mod tests {
         // Says 0.9 and is right three times in four; or says 0.55 and is always right.
         let bold: Vec<_> = (0..400).map(|at| (vec![0.9, 0.1], usize::from(at % 4 == 0))).collect();
         let timid: Vec<_> = (0..400).map(|_| (vec![0.55, 0.45], 0)).collect();
-        let bold = fit(&bold, 0.6);
+        let bold = fit(&bold, PRIOR);
         assert!((tempered(&[0.9, 0.1], bold.temperature)[0] - 0.75).abs() < 0.05, "{bold:?}");
-        assert!(tempered(&[0.55, 0.45], fit(&timid, 0.6).temperature)[0] > 0.9);
+        assert!(tempered(&[0.55, 0.45], fit(&timid, PRIOR).temperature)[0] > 0.9);
     }
 
     #[test]
     fn few_labels_leave_it_uncalibrated() {
-        let calibration = fit(&[(vec![0.9, 0.1], 0), (vec![0.2, 0.8], 1)], 0.6);
+        let calibration = fit(&[(vec![0.9, 0.1], 0), (vec![0.2, 0.8], 1)], PRIOR);
         assert!(!calibration.fitted && calibration.temperature == 0.6);
         let given = [0, 0, 1, 1].map(|class| Example { row: class, class, weight: 1.0 });
         assert!(parts(&given, 2, 0).is_empty(), "asked to leave none out");

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::LabelParams;
 use super::acceptance::{self, Acceptance};
 use super::background;
-use super::calibration::{self, Calibration};
+use super::calibration::{self, Calibration, Prior};
 use super::error::LabelError;
 use super::head::Example;
 use super::kernel_graph::KernelGraph;
@@ -115,8 +115,9 @@ pub fn label_pool(
 
     let tested: Vec<(Vec<f32>, usize)> =
         passes.iter().flat_map(|pass| pass.tested.iter().map(|(p, out)| (p.clone(), out.class))).collect();
-    let calibration = calibration::fit(&tested, params.prior_temperature);
-    let pessimistic = calibration::upper_temperature(&tested, &calibration, params.prior_temperature);
+    let prior = Prior { temperature: params.prior_temperature, weight: params.prior_weight };
+    let calibration = calibration::fit(&tested, prior);
+    let pessimistic = calibration::upper_temperature(&tested, &calibration, prior);
 
     let labels = labels_of(&trained.probabilities);
     let ida = whitened.ida(&labels, ways);

@@ -77,6 +77,9 @@ pub struct LabelParams {
     pub left_out_parts: usize,
     /// T of probabilities where too few labels can be left out to fit one, and what a fitted T is pulled towards.
     pub prior_temperature: f64,
+    /// How strongly it is pulled: the log-loss that a T off by a factor of e costs, in nats. At 0 the labels left out
+    /// decide alone.
+    pub prior_weight: f64,
     /// What estimated errors are multiplied by before rows are accepted.
     pub error_safety: f64,
     /// Look for rows of no class.
@@ -113,7 +116,7 @@ impl LabelParams {
         ] {
             check_range(key, value, value > 0.0, "a number above 0")?;
         }
-        Ok(())
+        check_range("prior_weight", self.prior_weight, self.prior_weight >= 0.0, "a number from 0")
     }
 }
 
@@ -137,8 +140,9 @@ impl Default for LabelParams {
             landmark_neighbours: 6,
             landmark_feature_rounds: 2,
             left_out_parts: 5,
-            prior_temperature: 0.6,
-            error_safety: 1.1,
+            prior_temperature: 0.8,
+            prior_weight: 100.0,
+            error_safety: 1.3,
             look_for_strangers: false,
             seed: 1,
         }

@@ -1,8 +1,10 @@
 //! Multinomial logistic regression by L-BFGS:
 //!
 //! ```text
-//! min_{W, b}  1/2 |W|^2 + C sum_i -log softmax(W z_i + b)_{y_i}
+//! min_{W, b}  1/2 |W|^2 + sum_i c_i -log softmax(W z_i + b)_{y_i}
 //! ```
+//!
+//! with one c for all rows in the method `logistic`, and less for pseudo-labels in the labelling job.
 
 use crate::classifier::softmax_rows;
 use crate::matrix::Matrix;
@@ -17,12 +19,10 @@ pub(crate) struct LogisticClassifier {
 }
 
 impl LogisticClassifier {
-    /// Fits to labelled rows. The penalty leaves the bias free.
+    /// Fits to labelled rows that all weigh the same. The penalty leaves the bias free.
     pub fn fit(rows: &Matrix<f64>, labels: &[usize], ways: usize, c: f64, stop: LbfgsStop) -> Self {
-        let width = rows.columns() + 1;
-        let mut point = vec![0.0; ways * width];
-        minimise(&mut point, stop, |point, gradient| objective(rows, labels, ways, c, point, gradient));
-        Self { rows: Matrix::from_vec(ways, width, point) }
+        let examples: Vec<(usize, f64)> = labels.iter().map(|&label| (label, c)).collect();
+        Self { rows: fit_weighted(rows, &examples, ways, stop) }
     }
 
     /// Probability of each class.
@@ -36,6 +36,19 @@ impl LogisticClassifier {
     }
 }
 
+/// Weights and bias of each class, fitted to rows of which the class and c_i are given.
+pub(crate) fn fit_weighted(
+    rows: &Matrix<f64>,
+    examples: &[(usize, f64)],
+    ways: usize,
+    stop: LbfgsStop,
+) -> Matrix<f64> {
+    let width = rows.columns() + 1;
+    let mut point = vec![0.0; ways * width];
+    minimise(&mut point, stop, |point, gradient| objective(rows, examples, ways, point, gradient));
+    Matrix::from_vec(ways, width, point)
+}
+
 fn score(row: &[f64], point: &[f64], out: &mut [f64]) {
     for (score, class) in out.iter_mut().zip(point.chunks_exact(row.len() + 1)) {
         *score = dot_by_lanes(row, &class[..row.len()]) + class[row.len()];
@@ -45,9 +58,8 @@ fn score(row: &[f64], point: &[f64], out: &mut [f64]) {
 /// Value and gradient at `point` (class by class: weights, bias).
 fn objective(
     rows: &Matrix<f64>,
-    labels: &[usize],
+    examples: &[(usize, f64)],
     ways: usize,
-    c: f64,
     point: &[f64],
     gradient: &mut [f64],
 ) -> f64 {
@@ -59,7 +71,7 @@ fn objective(
         to[dim] = 0.0;
     }
     let mut scores = vec![0.0; ways];
-    for (row, &label) in rows.iter_rows().zip(labels) {
+    for (row, &(label, c)) in rows.iter_rows().zip(examples) {
         score(row, point, &mut scores);
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let total: f64 = scores.iter().map(|score| (score - largest).exp()).sum();
@@ -85,12 +97,17 @@ mod tests {
 
     const LABELS: [usize; 8] = [0, 1, 2, 0, 0, 1, 2, 0];
 
+    /// Rows that weigh differently, so that a weight in the wrong place shows.
+    fn examples() -> Vec<(usize, f64)> {
+        LABELS.iter().enumerate().map(|(row, &label)| (label, 10.0 / (1 + row) as f64)).collect()
+    }
+
     #[test]
     fn gradient_is_that_of_finite_differences() {
         let point: Vec<f64> = (0..18).map(|at| (at as f64).sin()).collect();
         let mut gradient = vec![0.0; 18];
-        objective(&rows(), &LABELS, 3, 10.0, &point, &mut gradient);
-        let value = |point: &[f64]| objective(&rows(), &LABELS, 3, 10.0, point, &mut [0.0; 18]);
+        objective(&rows(), &examples(), 3, &point, &mut gradient);
+        let value = |point: &[f64]| objective(&rows(), &examples(), 3, point, &mut [0.0; 18]);
         for at in 0..18 {
             let moved = |by: f64| {
                 let mut point = point.clone();
@@ -105,9 +122,9 @@ mod tests {
     #[test]
     fn the_optimum_has_no_gradient() {
         let stop = LbfgsStop { tolerance: 1e-8, max_iterations: 1000 };
-        let fitted = LogisticClassifier::fit(&rows(), &LABELS, 3, 10.0, stop);
+        let fitted = fit_weighted(&rows(), &examples(), 3, stop);
         let mut gradient = vec![1.0; 18];
-        objective(&rows(), &LABELS, 3, 10.0, fitted.rows.as_slice(), &mut gradient);
+        objective(&rows(), &examples(), 3, fitted.as_slice(), &mut gradient);
         assert!(gradient.iter().all(|entry| entry.abs() <= 1e-8), "{gradient:?}");
     }
 }
