@@ -9,7 +9,7 @@
 use super::LabelParams;
 use super::head::{Example, SoftmaxHead};
 use super::kernel_graph::{KernelGraph, spherical_means};
-use super::neighbours::{Neighbours, Own};
+use super::neighbours::Neighbours;
 use super::project::unit;
 use crate::matrix::Matrix;
 use crate::sums::dot_by_lanes;
@@ -31,7 +31,7 @@ pub(crate) fn nearest_class(features: &Matrix<f32>, given: &[Example], ways: usi
         mean.zip(features.row(example.row)).for_each(|(mean, value)| *mean += value);
     }
     (0..ways).for_each(|class| unit(means.row_mut(class)));
-    let nearest = Neighbours::find(features, &means, 1, Own::Allowed);
+    let nearest = Neighbours::find(features, &means, 1);
     let cosine = |row: usize| dot_by_lanes(features.row(row), means.row(nearest.of_row(row)[0] as usize));
     (0..features.rows()).map(cosine).collect()
 }
@@ -56,7 +56,7 @@ pub(crate) fn strangers(
     }
     let sample = features.gather(&rows);
     let centres = spherical_means(&sample, CLUSTERS, 10);
-    let nearest = Neighbours::find(&sample, &centres, 1, Own::Allowed);
+    let nearest = Neighbours::find(&sample, &centres, 1);
     let weight = CLUSTER_WEIGHT * CLUSTERS as f64 / rows.len() as f64;
     let example =
         |(at, &row): (usize, &usize)| Example { row, class: ways + nearest.of_row(at)[0] as usize, weight };

@@ -11,7 +11,7 @@ use super::calibration::{self, Calibration, Prior};
 use super::error::LabelError;
 use super::head::Example;
 use super::kernel_graph::KernelGraph;
-use super::neighbours::{Neighbours, Own};
+use super::neighbours::Neighbours;
 use super::pool::{PoolRows, evenly_spread};
 use super::project::{Projection, unit};
 use super::training::{Trained, Trainer, labels_of};
@@ -186,12 +186,8 @@ impl Labelling {
     pub fn nearest(&self, row: usize, count: usize, wanted: impl Fn(usize) -> bool) -> Vec<NeighbourRow> {
         let candidates: Vec<usize> =
             (0..self.rows.len()).filter(|&other| other != row && wanted(other)).collect();
-        let found = Neighbours::find(
-            &self.features.gather(&[row]),
-            &self.features.gather(&candidates),
-            count,
-            Own::Allowed,
-        );
+        let found =
+            Neighbours::find(&self.features.gather(&[row]), &self.features.gather(&candidates), count);
         if found.per_row == 0 {
             return Vec::new();
         }

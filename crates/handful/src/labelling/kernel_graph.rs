@@ -10,7 +10,7 @@
 
 use rayon::prelude::*;
 
-use super::neighbours::{Neighbours, Own};
+use super::neighbours::Neighbours;
 use super::pool::evenly_spread;
 use super::project::unit;
 use crate::matrix::Matrix;
@@ -33,16 +33,13 @@ pub(crate) enum KernelGraph {
 impl KernelGraph {
     /// The kernel of unit rows with every row compared with every other.
     pub fn exact(rows: &Matrix<f32>, neighbours: usize) -> Self {
-        Self::Exact(Neighbours::find(rows, rows, neighbours, Own::Excluded))
+        Self::Exact(Neighbours::among(rows, neighbours))
     }
 
     /// The kernel of unit rows through `count` landmarks.
     pub fn landmarks(rows: &Matrix<f32>, count: usize, neighbours: usize) -> Self {
         let landmarks = choose_landmarks(rows, count);
-        Self::from_landmark_neighbours(
-            Neighbours::find(rows, &landmarks, neighbours, Own::Allowed),
-            landmarks.rows(),
-        )
+        Self::from_landmark_neighbours(Neighbours::find(rows, &landmarks, neighbours), landmarks.rows())
     }
 
     fn from_landmark_neighbours(of_row: Neighbours, landmarks: usize) -> Self {
@@ -120,7 +117,7 @@ fn choose_landmarks(rows: &Matrix<f32>, count: usize) -> Matrix<f32> {
 pub(crate) fn spherical_means(rows: &Matrix<f32>, count: usize, steps: usize) -> Matrix<f32> {
     let mut centres = rows.gather(&evenly_spread(rows.rows(), count));
     for _ in 0..steps {
-        let nearest = Neighbours::find(rows, &centres, 1, Own::Allowed);
+        let nearest = Neighbours::find(rows, &centres, 1);
         let (starts, lists) = nearest.reversed(centres.rows());
         let mut means = landmark_means(&starts, &lists, rows);
         for centre in 0..centres.rows() {

@@ -1,7 +1,11 @@
 //! The nearest anchors of every row, by inner product of unit rows.
 //!
-//! Exact and brute force, on the engine's product kernel: blocks of anchors stay in the second-level cache while
-//! blocks of rows pass by. Ties go to the earlier anchor, so the result does not depend on blocks or threads.
+//! Exact and brute force, on the engine's product kernel: blocks stay in the second-level cache while others pass by.
+//! Where the anchors are the rows themselves each product serves both its rows: blocks meet in the rounds of a
+//! tournament, in which no block plays twice, so that each pair belongs to one thread. Ties go to the earlier anchor,
+//! so the result does not depend on the order in which blocks meet, nor on threads.
+
+use std::sync::Mutex;
 
 use rayon::prelude::*;
 
@@ -21,38 +25,52 @@ pub(crate) struct Neighbours {
     anchors: Vec<u32>,
 }
 
-/// Whether row i is anchor i, which is then no neighbour of itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
-    Excluded,
-    Allowed,
-}
-
 impl Neighbours {
     /// Finds the `wanted` nearest anchors (fewer where there are fewer).
-    pub fn find(rows: &Matrix<f32>, anchors: &Matrix<f32>, wanted: usize, own: Own) -> Self {
-        let available = anchors.rows() - usize::from(own == Own::Excluded && anchors.rows() > 0);
-        let per_row = wanted.min(available);
-        let columns = rows.columns();
+    pub fn find(rows: &Matrix<f32>, anchors: &Matrix<f32>, wanted: usize) -> Self {
+        let per_row = wanted.min(anchors.rows());
         if per_row == 0 {
             return Self { per_row, anchors: Vec::new() };
         }
-        let blocks: Vec<PaddedRows<f32>> = anchors
-            .as_slice()
-            .par_chunks(ANCHOR_BLOCK * columns)
-            .map(|rows| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns)))
-            .collect();
-        let mut found = vec![0u32; rows.rows() * per_row];
-        found
-            .par_chunks_mut(ROW_BLOCK * per_row)
-            .zip(rows.as_slice().par_chunks(ROW_BLOCK * columns))
-            .enumerate()
-            .for_each(|(block, (found, rows))| {
-                let first = block * ROW_BLOCK;
-                let exclude = |row: usize, anchor: usize| own == Own::Excluded && first + row == anchor;
-                search(rows, columns, &blocks, per_row, exclude, found);
+        let (rows, anchors) = (blocks(rows, ROW_BLOCK), blocks(anchors, ANCHOR_BLOCK));
+        let found = rows.par_iter().map(|rows| {
+            let mut nearest = Nearest::new(rows.rows(), per_row);
+            for (block, anchors) in anchors.iter().enumerate() {
+                nearest.meet(block * ANCHOR_BLOCK, &products(rows, anchors), |_, _| true);
+            }
+            nearest.found
+        });
+        Self { per_row, anchors: found.collect::<Vec<_>>().concat() }
+    }
+
+    /// Finds the `wanted` nearest other rows of every row.
+    pub fn among(rows: &Matrix<f32>, wanted: usize) -> Self {
+        let per_row = wanted.min(rows.rows().saturating_sub(1));
+        if per_row == 0 {
+            return Self { per_row, anchors: Vec::new() };
+        }
+        let blocks = blocks(rows, ANCHOR_BLOCK);
+        let found: Vec<Mutex<Nearest>> =
+            blocks.iter().map(|block| Mutex::new(Nearest::new(block.rows(), per_row))).collect();
+        let with = |block: usize, work: &mut dyn FnMut(&mut Nearest)| {
+            // Only a panic elsewhere poisons it, and that is on its way to the caller already.
+            work(&mut found[block].lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        };
+        (0..blocks.len()).into_par_iter().for_each(|block| {
+            let own = products(&blocks[block], &blocks[block]);
+            with(block, &mut |nearest| nearest.meet(block * ANCHOR_BLOCK, &own, |row, anchor| row != anchor));
+        });
+        for round in rounds(blocks.len()) {
+            round.into_par_iter().for_each(|(one, other)| {
+                let similarity = products(&blocks[one], &blocks[other]);
+                with(one, &mut |nearest| nearest.meet(other * ANCHOR_BLOCK, &similarity, |_, _| true));
+                with(other, &mut |nearest| nearest.meet_transposed(one * ANCHOR_BLOCK, &similarity));
             });
-        Self { per_row, anchors: found }
+        }
+        let found = found
+            .into_iter()
+            .map(|nearest| nearest.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).found);
+        Self { per_row, anchors: found.collect::<Vec<_>>().concat() }
     }
 
     /// The anchors of a row, nearest first.
@@ -83,45 +101,87 @@ impl Neighbours {
     }
 }
 
-fn search(
-    rows: &[f32],
-    columns: usize,
-    anchors: &[PaddedRows<f32>],
+fn blocks(rows: &Matrix<f32>, size: usize) -> Vec<PaddedRows<f32>> {
+    let columns = rows.columns();
+    let block =
+        |rows: &[f32]| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns));
+    rows.as_slice().par_chunks(size * columns).map(block).collect()
+}
+
+/// The rounds of a tournament of `count` players: every two meet once, and no one plays twice in a round.
+fn rounds(count: usize) -> Vec<Vec<(usize, usize)>> {
+    // The last of an even number stays where it is and the others move around it; of an odd number, whoever would meet
+    // the one that is missing rests.
+    let circle = (count + count % 2).saturating_sub(1);
+    let round = |round: usize| {
+        let pairs = (0..=circle / 2).map(|step| match step {
+            0 => (round, circle),
+            _ => ((round + step) % circle, (round + circle - step) % circle),
+        });
+        pairs.filter(|&(one, other)| one < count && other < count).collect()
+    };
+    (0..circle).map(round).collect()
+}
+
+/// The nearest anchors so far of the rows of a block.
+struct Nearest {
     per_row: usize,
-    exclude: impl Fn(usize, usize) -> bool,
-    found: &mut [u32],
-) {
-    let count = rows.len() / columns;
-    let rows = PaddedRows::from_rows(columns, count, rows.chunks_exact(columns));
-    let mut nearest = vec![f32::NEG_INFINITY; count * per_row];
-    // The similarity a newcomer must beat, contiguous, so that the common case is one vector comparison.
-    let mut worst = vec![f32::NEG_INFINITY; count];
-    for (block, anchors) in anchors.iter().enumerate() {
-        let similarity = products(&rows, anchors);
-        for at in 0..anchors.rows() {
-            let similarity = &similarity.row(at)[..count];
-            if !similarity.iter().zip(&worst).fold(false, |any, (new, worst)| any | (new > worst)) {
+    similarity: Vec<f32>,
+    found: Vec<u32>,
+    /// The similarity a newcomer must reach, contiguous, so that the common case is one vector comparison.
+    worst: Vec<f32>,
+}
+
+impl Nearest {
+    fn new(rows: usize, per_row: usize) -> Self {
+        Self {
+            per_row,
+            similarity: vec![f32::NEG_INFINITY; rows * per_row],
+            found: vec![u32::MAX; rows * per_row],
+            worst: vec![f32::NEG_INFINITY; rows],
+        }
+    }
+
+    /// Takes in anchors from `first` on: one row of `similarity` for each, with a column for each row of the block.
+    fn meet(&mut self, first: usize, similarity: &PaddedRows<f32>, may: impl Fn(usize, usize) -> bool) {
+        for at in 0..similarity.rows() {
+            let values = &similarity.row(at)[..self.worst.len()];
+            if !values.iter().zip(&self.worst).fold(false, |any, (new, worst)| any | (new >= worst)) {
                 continue;
             }
-            let anchor = block * ANCHOR_BLOCK + at;
-            for row in 0..count {
-                if similarity[row] > worst[row] && !exclude(row, anchor) {
-                    let own = row * per_row..(row + 1) * per_row;
-                    insert(similarity[row], anchor as u32, &mut nearest[own.clone()], &mut found[own]);
-                    worst[row] = nearest[(row + 1) * per_row - 1];
+            for (row, &value) in values.iter().enumerate() {
+                if value >= self.worst[row] && may(row, at) {
+                    self.insert(row, value, (first + at) as u32);
                 }
             }
         }
     }
-}
 
-/// Puts a newcomer into its place among the nearest, behind its equals.
-fn insert(value: f32, anchor: u32, nearest: &mut [f32], found: &mut [u32]) {
-    let place = nearest.iter().position(|&other| value > other).unwrap_or(nearest.len() - 1);
-    nearest[place..].rotate_right(1);
-    found[place..].rotate_right(1);
-    nearest[place] = value;
-    found[place] = anchor;
+    /// The same where `similarity` has a row for each row of the block, with a column for each anchor.
+    fn meet_transposed(&mut self, first: usize, similarity: &PaddedRows<f32>) {
+        let anchors = similarity.columns();
+        for row in 0..self.worst.len() {
+            for (at, &value) in similarity.row(row)[..anchors].iter().enumerate() {
+                if value >= self.worst[row] {
+                    self.insert(row, value, (first + at) as u32);
+                }
+            }
+        }
+    }
+
+    /// Puts a newcomer into its place among the nearest; of equals the earlier anchor is the nearer.
+    fn insert(&mut self, row: usize, value: f32, anchor: u32) {
+        let own = row * self.per_row..(row + 1) * self.per_row;
+        let (similarity, found) = (&mut self.similarity[own.clone()], &mut self.found[own]);
+        let is_further =
+            |(&other, &holder): (&f32, &u32)| value > other || (value == other && anchor < holder);
+        let Some(place) = similarity.iter().zip(&*found).position(is_further) else { return };
+        similarity[place..].rotate_right(1);
+        found[place..].rotate_right(1);
+        similarity[place] = value;
+        found[place] = anchor;
+        self.worst[row] = similarity[similarity.len() - 1];
+    }
 }
 
 #[cfg(test)]
@@ -139,7 +199,7 @@ mod tests {
     #[test]
     fn neighbours_are_those_of_a_full_sort() {
         let (rows, anchors) = (random(300, 1), random(1100, 2));
-        let found = Neighbours::find(&rows, &anchors, 7, Own::Allowed);
+        let found = Neighbours::find(&rows, &anchors, 7);
         for (row, values) in rows.iter_rows().enumerate() {
             let similarity: Vec<f32> =
                 anchors.iter_rows().map(|anchor| dot_by_lanes(values, anchor)).collect();
@@ -155,15 +215,54 @@ mod tests {
     #[test]
     fn no_row_is_its_own_neighbour_and_equal_rows_come_in_order() {
         let equal = Matrix::from_vec(4, 1, vec![1.0; 4]);
-        let found = Neighbours::find(&equal, &equal, 10, Own::Excluded);
+        let found = Neighbours::among(&equal, 10);
         assert_eq!(found.per_row, 3);
         assert_eq!([found.of_row(0), found.of_row(2)], [&[1, 2, 3], &[0, 1, 3]]);
     }
 
     #[test]
+    fn other_rows_are_found_as_anchors_are_however_blocks_meet() {
+        // Blocks of 512: one, an even and an odd number of them, the last one short.
+        for count in [40, 1000, 1300] {
+            let rows = random(count, 5);
+            let among = Neighbours::among(&rows, 6);
+            let found = Neighbours::find(&rows, &rows, 7);
+            for row in 0..count {
+                let others: Vec<u32> = found
+                    .of_row(row)
+                    .iter()
+                    .copied()
+                    .filter(|&other| other as usize != row)
+                    .take(6)
+                    .collect();
+                let similarity = |other: u32| dot_by_lanes(rows.row(row), rows.row(other as usize));
+                for (&got, &wanted) in among.of_row(row).iter().zip(&others) {
+                    assert!((similarity(got) - similarity(wanted)).abs() < 1e-5, "{count} rows, row {row}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn everyone_meets_everyone_once_and_nobody_plays_twice_in_a_round() {
+        for count in 0..9 {
+            let mut met = vec![0; count * count];
+            for round in rounds(count) {
+                let mut players: Vec<usize> = round.iter().flat_map(|&(one, other)| [one, other]).collect();
+                players.sort_unstable();
+                assert!(players.windows(2).all(|two| two[0] < two[1]), "{count}: {round:?}");
+                round.iter().for_each(|&(one, other)| met[one.min(other) * count + one.max(other)] += 1);
+            }
+            for one in 0..count {
+                (one + 1..count).for_each(|other| assert_eq!(met[one * count + other], 1, "{count}"));
+            }
+        }
+    }
+
+    #[test]
     fn reversed_lists_hold_every_pair() {
         let (rows, anchors) = (random(50, 3), random(9, 4));
-        let found = Neighbours::find(&rows, &anchors, 3, Own::Allowed);
+        let found = Neighbours::find(&rows, &anchors, 3);
         let (starts, lists) = found.reversed(9);
         assert_eq!(lists.len(), 150);
         for anchor in 0..9 {

@@ -18,11 +18,11 @@ use crate::simd::PaddedRows;
 use crate::sums::{dot_by_lanes, squared_length};
 
 /// Rows that mean and directions are computed from.
-const SAMPLE: usize = 8192;
+const SAMPLE: usize = 4096;
 /// Directions carried besides those wanted, so that the last wanted ones converge too.
 const SPARE: usize = 16;
 /// Products with the sample's scatter. On features of networks more of them change no accuracy.
-const ITERATIONS: usize = 3;
+const ITERATIONS: usize = 2;
 /// Rows handled at a time by one thread; sums over blocks are taken in this unit, whatever the number of threads.
 const BLOCK: usize = 256;
 
