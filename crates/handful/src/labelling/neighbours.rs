@@ -32,15 +32,22 @@ impl Neighbours {
         if per_row == 0 {
             return Self { per_row, anchors: Vec::new() };
         }
-        let (rows, anchors) = (blocks(rows, ROW_BLOCK), blocks(anchors, ANCHOR_BLOCK));
-        let found = rows.par_iter().map(|rows| {
-            let mut nearest = Nearest::new(rows.rows(), per_row);
-            for (block, anchors) in anchors.iter().enumerate() {
-                nearest.meet(block * ANCHOR_BLOCK, &products(rows, anchors), |_, _| true);
-            }
-            nearest.found
-        });
-        Self { per_row, anchors: found.collect::<Vec<_>>().concat() }
+        let columns = rows.columns();
+        let anchors = blocks(anchors, ANCHOR_BLOCK);
+        let mut found = vec![0u32; rows.rows() * per_row];
+        // Large pools are short of room: only the block at hand is copied.
+        found
+            .par_chunks_mut(ROW_BLOCK * per_row)
+            .zip(rows.as_slice().par_chunks(ROW_BLOCK * columns))
+            .for_each(|(found, rows)| {
+                let rows = padded_block(rows, columns);
+                let mut nearest = Nearest::new(rows.rows(), per_row);
+                for (block, anchors) in anchors.iter().enumerate() {
+                    nearest.meet(block * ANCHOR_BLOCK, &products(&rows, anchors), |_, _| true);
+                }
+                found.copy_from_slice(&nearest.found);
+            });
+        Self { per_row, anchors: found }
     }
 
     /// Finds the `wanted` nearest other rows of every row.
@@ -101,11 +108,13 @@ impl Neighbours {
     }
 }
 
+fn padded_block(rows: &[f32], columns: usize) -> PaddedRows<f32> {
+    PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns))
+}
+
 fn blocks(rows: &Matrix<f32>, size: usize) -> Vec<PaddedRows<f32>> {
     let columns = rows.columns();
-    let block =
-        |rows: &[f32]| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns));
-    rows.as_slice().par_chunks(size * columns).map(block).collect()
+    rows.as_slice().par_chunks(size * columns).map(|rows| padded_block(rows, columns)).collect()
 }
 
 /// The rounds of a tournament of `count` players: every two meet once, and no one plays twice in a round.
@@ -137,7 +146,7 @@ impl Nearest {
         Self {
             per_row,
             similarity: vec![f32::NEG_INFINITY; rows * per_row],
-            found: vec![u32::MAX; rows * per_row],
+            found: vec![0; rows * per_row],
             worst: vec![f32::NEG_INFINITY; rows],
         }
     }
