@@ -2,7 +2,8 @@
 //!
 //! Labels are left out, one of each class at a time, the whole rule is run without them, and what it says about them
 //! is compared with what they are. One temperature T makes `softmax(log p / T)` fit: it minimises the mean log-loss of
-//! the labels left out plus a pull towards the temperature that fitted the validation classes ([`Prior`]). With fewer than [`ENOUGH`] labels left out that prior alone is used, and said so.
+//! the labels left out plus a pull towards the temperature that fitted the validation classes (`Prior`). With fewer
+//! than [`ENOUGH`] labels left out that prior alone is used, and said so.
 
 use super::acceptance::LOSS_MARGIN;
 use super::head::Example;
