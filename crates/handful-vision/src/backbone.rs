@@ -44,6 +44,8 @@ pub struct Wanted {
     pub pixels: Option<Pixels>,
     /// The layer of an ONNX file to take the features from, if not the last pooled one.
     pub layer: Option<String>,
+    /// Whether features are the mean of those of an image and of its mirror image.
+    pub mirrored: bool,
 }
 
 /// What computes the features.
@@ -59,6 +61,7 @@ enum Engine {
 pub struct Backbone {
     engine: Engine,
     preparation: Preparation,
+    mirrored: bool,
     sha256: String,
 }
 
@@ -87,7 +90,7 @@ impl Backbone {
         let preparation =
             Preparation::imagenet(network.size()).with_pixels(wanted.pixels.unwrap_or(Pixels::Imagenet));
         let engine = Engine::Onnx { network, path: path.to_owned() };
-        Ok(Self { engine, preparation, sha256: weights::sha256(&bytes) })
+        Ok(Self { engine, preparation, mirrored: wanted.mirrored, sha256: weights::sha256(&bytes) })
     }
 
     /// The network that comes with the program: `compact`, trained on the 64 base classes of CIFAR-FS.
@@ -142,7 +145,7 @@ impl Backbone {
         let (network, misfits) = tensors::apply(architecture.build(device), &arrays);
         report(path, architecture, &network, misfits)?;
         let engine = Engine::Burn { network, architecture, device: device.clone() };
-        Ok(Self { engine, preparation, sha256: file.sha256 })
+        Ok(Self { engine, preparation, mirrored: wanted.mirrored, sha256: file.sha256 })
     }
 
     /// What the network is, in a few words: its architecture, or the layer of an ONNX file.
@@ -173,6 +176,18 @@ impl Backbone {
 
     /// The features of prepared images, row by row.
     pub fn embed(&self, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
+        let mut features = self.forward(images)?;
+        if self.mirrored {
+            let size = self.preparation.size;
+            let mirrors: Vec<Vec<f32>> = images.iter().map(|planes| mirror(planes, size)).collect();
+            for (own, other) in features.iter_mut().zip(self.forward(&mirrors)?) {
+                *own = 0.5 * (*own + other);
+            }
+        }
+        Ok(features)
+    }
+
+    fn forward(&self, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
         match &self.engine {
             Engine::Burn { network, device, .. } => {
                 let size = self.preparation.size;
@@ -182,6 +197,11 @@ impl Backbone {
             Engine::Onnx { network, path } => network.embed(path, images),
         }
     }
+}
+
+/// Planes of square images with left and right exchanged.
+fn mirror(planes: &[f32], size: usize) -> Vec<f32> {
+    planes.chunks(size).flat_map(|line| line.iter().rev().copied()).collect()
 }
 
 fn without_prefix(arrays: Arrays, prefix: &str) -> Arrays {
@@ -218,5 +238,31 @@ fn report(
             found,
             expected,
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::device;
+
+    #[test]
+    fn mirrored_features_are_the_mean_of_both_and_those_of_the_mirror_image() {
+        let cpu = device("cpu").expect("always there");
+        let plain = Backbone::shipped(Wanted::default(), &cpu).expect("whole");
+        let both = Backbone::shipped(Wanted { mirrored: true, ..Wanted::default() }, &cpu).expect("whole");
+        let size = plain.preparation().size;
+        let image: Vec<f32> =
+            (0..3 * size * size).map(|at| ((at * 7919) % 101) as f32 / 50.0 - 1.0).collect();
+        let mirrored = mirror(&image, size);
+        assert_eq!(mirror(&mirrored, size), image);
+        let of = |backbone: &Backbone, planes: &Vec<f32>| {
+            backbone.embed(std::slice::from_ref(planes)).expect("fits")
+        };
+        let (own, other) = (of(&plain, &image), of(&plain, &mirrored));
+        assert_ne!(own, other);
+        let mean: Vec<f32> = own.iter().zip(&other).map(|(a, b)| 0.5 * (a + b)).collect();
+        assert_eq!(of(&both, &image), mean);
+        assert_eq!(of(&both, &mirrored), mean);
     }
 }

@@ -18,12 +18,11 @@ pub(crate) fn inner_products<T: Scalar>(a: &Matrix<T>, b: &Matrix<T>) -> Matrix<
 macro_rules! inner_products {
     ($name:ident, $type:ty) => {
         pub(crate) fn $name(a: &[$type], b: &[$type], columns: usize, out: &mut [$type]) {
-            let a = DMatrixView::from_slice(a, columns, a.len() / columns).transpose();
-            let b = DMatrixView::from_slice(b, columns, b.len() / columns);
-            let mut out = nalgebra::DMatrixViewMut::from_slice(out, b.ncols(), a.nrows());
+            let a = DMatrixView::from_slice(a, columns, a.len() / columns);
+            let b = DMatrixView::from_slice(b, columns, b.len() / columns).transpose();
             // out (column-major, b rows x a rows) is the row-major a rows x b rows.
-            let b = b.transpose();
-            out.gemm(1.0, &b, &a.transpose(), 0.0);
+            let mut out = nalgebra::DMatrixViewMut::from_slice(out, b.nrows(), a.ncols());
+            out.gemm(1.0, &b, &a, 0.0);
         }
     };
 }

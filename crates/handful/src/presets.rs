@@ -202,6 +202,27 @@ pub fn balanced() -> DmIdaParams {
     }
 }
 
+/// `unbalanced`: for pools whose classes may be of very different sizes. Tuned on the CIFAR-FS validation classes with
+/// Dirichlet(2) class sizes, both shots together: the pull towards equal classes is twenty times weaker, labelled and
+/// unlabelled rows are not centred apart (their means differ because their classes do), and features are smoothed alike
+/// at one shot and at five.
+pub fn unbalanced() -> DmIdaParams {
+    let default = default();
+    let smoothed =
+        Transform::new(vec![Step::Power, Step::L2, Step::Smooth { neighbours: 10, percent: 40 }, Step::L2]);
+    DmIdaParams {
+        transform: smoothed.clone(),
+        transform_five_shot: smoothed,
+        fit: FitParams {
+            temperature: 0.2,
+            temperature_five_shot: 0.3,
+            objective: Objective { marginal_weight: 0.05, ..default.fit.objective },
+            ..default.fit
+        },
+        ..default
+    }
+}
+
 /// What the ablation's losses share: the features, start and steps of `default`, one fit, no selection.
 pub fn single_fit(kind: ObjectiveKind) -> SingleFitParams {
     let default = default();

@@ -143,7 +143,7 @@ impl Transform {
 /// All rows of a task together, smoothed in the space they span: that has at most as many dimensions as there are rows,
 /// and inner products are all that counts.
 fn smoothed<T: Scalar>(task: &Task<T>, neighbours: u16, percent: u8) -> Task<T> {
-    let task = Basis::Span.apply(task);
+    let task = Basis::Span.applied(Cow::Borrowed(task));
     let mut rows = task.support().stack(task.query());
     if let Unlabeled::Pool(pool) = task.unlabeled() {
         rows = rows.stack(pool);

@@ -103,7 +103,7 @@ impl AlphaTimParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.basis.apply(&self.transform.apply(task)?);
+        let task = self.basis.applied(self.transform.applied(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
         let start = prototypes(task.support(), task.support_labels(), task.ways());
         let mut fit = Fit::new(self, &task, rows.as_ref(), &start);

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `plain` (that without
-//! smoothed features), `balanced` (told that all classes have as many unlabelled rows), `authors` (the constants and order
-//! of the published code), `paper` (the text read literally). What the text and the code disagree on is listed at each
-//! constant in `presets.rs`.
+//! smoothed features), `balanced` (told that all classes have as many unlabelled rows), `unbalanced` (expects them to
+//! differ much), `authors` (the constants and order of the published code), `paper` (the text read literally). What the
+//! text and the code disagree on is listed at each constant in `presets.rs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -57,7 +57,8 @@ pub struct DmIdaParams {
 
 impl MethodParams for DmIdaParams {
     const NAME: &'static str = "dm-ida";
-    const PRESETS: &'static [&'static str] = &["default", "fast", "plain", "balanced", "authors", "paper"];
+    const PRESETS: &'static [&'static str] =
+        &["default", "fast", "plain", "balanced", "unbalanced", "authors", "paper"];
 
     fn preset(name: &str) -> Option<Self> {
         match name {
@@ -65,6 +66,7 @@ impl MethodParams for DmIdaParams {
             "fast" => Some(presets::fast()),
             "plain" => Some(presets::plain()),
             "balanced" => Some(presets::balanced()),
+            "unbalanced" => Some(presets::unbalanced()),
             "authors" => Some(presets::authors()),
             "paper" => Some(presets::paper()),
             _ => None,
@@ -104,7 +106,7 @@ impl DmIda {
         let params = &self.params;
         let many = has_five_shots(task.mean_shots());
         let transform = if many { &params.transform_five_shot } else { &params.transform };
-        let task = params.basis.apply(&transform.apply(task)?);
+        let task = params.basis.applied(transform.applied(task)?);
         let fit = params.fit.for_shots(task.mean_shots());
         let mut selection_fit = fit;
         if params.selection_rows_limit > 0 && task.pool().rows() > params.selection_rows_limit {

@@ -93,7 +93,7 @@ impl EaseParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let rows = all_rows(&task);
         check_size(Self::NAME, rows.rows())?;
         let (clusters, dimensions) = (self.clusters.max(task.ways()), self.dimensions.max(task.ways()));

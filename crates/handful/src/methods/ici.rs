@@ -66,7 +66,7 @@ impl IciParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         check_size(Self::NAME, task.support().rows() + task.pool().rows())?;
         let support: Matrix<f64> = task.support().cast();
         let pool: Matrix<f64> = task.pool().cast();

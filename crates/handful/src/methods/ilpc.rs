@@ -100,7 +100,7 @@ impl IlpcParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let mut rows = task.support().stack(task.pool());
         check_size(Self::NAME, rows.rows())?;
         unit_rows(&mut rows);

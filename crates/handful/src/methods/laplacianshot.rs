@@ -90,6 +90,11 @@ impl LaplacianshotParams {
         check_count("max_updates", self.max_updates)
     }
 
+    /// The rows where they are compared and classified.
+    fn placed<'a>(&self, rows: ShiftedRows<'a>) -> ShiftedRows<'a> {
+        if self.rectify && self.classified == Classified::Shifted { rows } else { rows.without_shift() }
+    }
+
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
         let task = self.transform.applied(task)?;
         let rows = unlabelled_rows(&task, self.unlabelled);
@@ -101,10 +106,7 @@ impl LaplacianshotParams {
         } else {
             start.clone()
         };
-        let placed = |rows: ShiftedRows| {
-            if self.rectify && self.classified == Classified::Shifted { rows } else { rows.without_shift() }
-        };
-        let shifted = placed(shifted);
+        let shifted = self.placed(shifted);
         let costs = shifted.unlabelled(&shifted.squared_distances(&centres));
         let mut similarities = squared_distances(&shifted.unlabelled_gram());
         similarities.as_mut_slice().iter_mut().for_each(|value| *value = -*value);
@@ -112,7 +114,7 @@ impl LaplacianshotParams {
             (0..costs.rows()).map(|row| nearest(&similarities, row, self.neighbours)).collect();
         let learnt = smooth(&costs, &graph, self.lambda, self.max_updates);
         Ok(answer(&task, self.unlabelled, &learnt, |rows| {
-            let rows = placed(ShiftedRows::new(task.support(), rows, &start));
+            let rows = self.placed(ShiftedRows::new(task.support(), rows, &start));
             let mut scores = rows.unlabelled(&rows.squared_distances(&centres));
             scores.as_mut_slice().iter_mut().for_each(|value| *value = -*value);
             softmax_rows(&mut scores);

@@ -51,7 +51,7 @@ impl LogisticParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let stop = LbfgsStop { tolerance: self.tolerance, max_iterations: self.max_iterations };
         let support = task.support().cast();
         let classifier = LogisticClassifier::fit(&support, task.support_labels(), task.ways(), self.c, stop);

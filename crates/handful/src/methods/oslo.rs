@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn latent_variables_are_those_of_the_formulas() {
-        let rows = FeatureRows::new(&Matrix::from_vec(1, 2, vec![0.6, 0.8]));
+        let row = Matrix::from_vec(1, 2, vec![0.6, 0.8]);
+        let rows = FeatureRows::new(&row);
         let centres = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
         let latent = OsloParams::authors().latent(&rows, &centres, None);
         let xi = 1.0 / (1.0 + f64::exp(-0.7 / 0.05));

@@ -88,7 +88,7 @@ impl PaddleParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
         let unlabelled = rows.as_ref();
         // Distances scale with the square of the features: it is enough to scale the temperature.

@@ -81,7 +81,7 @@ impl PtMapParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
         let mapped = self.map.run(&task, rows.as_ref(), |plan| plan);
         Ok(answer(&task, self.unlabelled, &mapped.plan, |rows| self.map.label(rows, &mapped.centres)))

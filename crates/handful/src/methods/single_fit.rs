@@ -38,7 +38,7 @@ impl SingleFitParams {
         task: &Task<T>,
         with_trace: TraceWanted,
     ) -> Result<Solution<T>, TaskError> {
-        let task = self.basis.apply(&self.transform.apply(task)?);
+        let task = self.basis.applied(self.transform.applied(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
         let fit = self.fit.for_shots(task.mean_shots());
         let mut fitter =

@@ -82,7 +82,7 @@ impl TimAdmParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = Basis::Span.apply(&self.transform.apply(task)?);
+        let task = Basis::Span.applied(self.transform.applied(task)?);
         let rows = unlabelled_rows(&task, self.unlabelled);
         let unlabelled = rows.as_ref();
         let mut centres = prototypes(task.support(), task.support_labels(), task.ways());

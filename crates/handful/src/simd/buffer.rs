@@ -119,9 +119,82 @@ impl<T: Scalar> PaddedRows<T> {
     }
 }
 
+/// Rows as the kernels read them, wherever they lie: whole registers long, padding zero.
+#[derive(Clone, Copy, Debug)]
+pub struct RowsView<'a, T> {
+    values: &'a [T],
+    rows: usize,
+    columns: usize,
+    stride: usize,
+}
+
+impl<'a, T: Scalar> RowsView<'a, T> {
+    /// A matrix where it lies, if its rows are whole registers and their distance suits the caches; they need not start
+    /// on a cache line, which costs less than a copy.
+    pub(crate) fn of_matrix(matrix: &'a Matrix<T>) -> Option<Self> {
+        let (rows, columns) = (matrix.rows(), matrix.columns());
+        (columns > 0 && stride_of(columns) == columns).then(|| Self {
+            values: matrix.as_slice(),
+            rows,
+            columns,
+            stride: columns,
+        })
+    }
+
+    /// Some of the rows.
+    pub(crate) fn part(self, rows: std::ops::Range<usize>) -> Self {
+        let values = &self.values[rows.start * self.stride..rows.end * self.stride];
+        Self { values, rows: rows.len(), ..self }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Length of a row without its padding.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Distance from one row to the next; at least the padded length.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// One row with its padding.
+    pub fn row(&self, row: usize) -> &'a [T] {
+        &self.values[row * self.stride..(row + 1) * self.stride]
+    }
+
+    /// Everything, padding included.
+    pub fn as_slice(&self) -> &'a [T] {
+        self.values
+    }
+}
+
+impl<'a, T: Scalar> From<&'a PaddedRows<T>> for RowsView<'a, T> {
+    fn from(rows: &'a PaddedRows<T>) -> Self {
+        Self { values: rows.as_slice(), rows: rows.rows, columns: rows.columns, stride: rows.stride }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_rows_of_whole_registers_are_read_where_they_lie() {
+        for (columns, lies_well) in
+            [(0, false), (15, false), (16, true), (640, true), (1024, false), (1280, true)]
+        {
+            let matrix = Matrix::from_vec(3, columns, vec![1.0f32; 3 * columns]);
+            assert_eq!(RowsView::of_matrix(&matrix).is_some(), lies_well, "{columns}");
+        }
+        let matrix = Matrix::from_vec(3, 16, (0..48).map(|at| at as f64).collect());
+        let last = RowsView::of_matrix(&matrix).expect("whole registers").part(2..3);
+        assert_eq!((last.rows(), last.row(0)), (1, matrix.row(2)));
+    }
 
     #[test]
     fn rows_start_on_cache_lines_and_padding_is_zero() {

@@ -25,7 +25,7 @@ mod products;
 mod tests;
 
 pub use adam::AdamStep;
-pub use buffer::{LANE_PADDING, PaddedRows, padded};
+pub use buffer::{LANE_PADDING, PaddedRows, RowsView, padded};
 pub use path::{Path, UnknownPath, forced_path};
 
 use std::sync::OnceLock;
@@ -243,7 +243,14 @@ impl<T: Scalar> Kernels<T> {
     }
 
     /// `out[c][i] = bias[c] + <weights[c], rows[i]>`.
-    pub fn scores(&self, rows: &PaddedRows<T>, weights: &PaddedRows<T>, bias: &[T], out: &mut PaddedRows<T>) {
+    pub fn scores<'a>(
+        &self,
+        rows: impl Into<RowsView<'a, T>>,
+        weights: impl Into<RowsView<'a, T>>,
+        bias: &[T],
+        out: &mut PaddedRows<T>,
+    ) {
+        let (rows, weights) = (rows.into(), weights.into());
         assert_eq!(rows.columns(), weights.columns());
         assert!(bias.len() >= weights.rows() && out.rows() == weights.rows() && out.stride() >= rows.rows());
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
@@ -259,7 +266,13 @@ impl<T: Scalar> Kernels<T> {
     }
 
     /// `out[c][k] = sum_i residuals[c][i] rows[i][k]`.
-    pub fn weight_gradient(&self, rows: &PaddedRows<T>, residuals: &PaddedRows<T>, out: &mut PaddedRows<T>) {
+    pub fn weight_gradient<'a>(
+        &self,
+        rows: impl Into<RowsView<'a, T>>,
+        residuals: &'a PaddedRows<T>,
+        out: &mut PaddedRows<T>,
+    ) {
+        let (rows, residuals) = (rows.into(), residuals.into());
         check_gradient_shapes(rows, residuals, out);
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
         unsafe {
@@ -274,6 +287,7 @@ impl<T: Scalar> Kernels<T> {
         residuals: &PaddedRows<T>,
         out: &mut PaddedRows<T>,
     ) {
+        let (rows, residuals) = (rows.into(), residuals.into());
         check_gradient_shapes(rows, residuals, out);
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
         unsafe {
@@ -423,12 +437,12 @@ pub(crate) fn dependence_scratch(classes: usize, stride: usize) -> usize {
     stride + (classes + 1) * LANE_PADDING
 }
 
-fn check_gradient_shapes<T: Scalar>(rows: &PaddedRows<T>, residuals: &PaddedRows<T>, out: &PaddedRows<T>) {
+fn check_gradient_shapes<T: Scalar>(rows: RowsView<T>, residuals: RowsView<T>, out: &PaddedRows<T>) {
     assert_eq!(rows.columns(), out.columns());
     assert!(residuals.rows() == out.rows() && residuals.stride() >= rows.rows());
 }
 
-fn strided<T: Scalar>(rows: &PaddedRows<T>) -> Strided<*const T> {
+fn strided<T: Scalar>(rows: RowsView<T>) -> Strided<*const T> {
     Strided { start: rows.as_slice().as_ptr(), rows: rows.rows(), stride: rows.stride() }
 }
 

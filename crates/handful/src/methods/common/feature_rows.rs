@@ -8,69 +8,105 @@ use std::cell::{OnceCell, RefCell};
 
 use crate::matrix::Matrix;
 use crate::scalar::Scalar;
-use crate::simd::{PaddedRows, padded};
+use crate::simd::{PaddedRows, RowsView, padded};
 use crate::sums::squared_length;
 
 /// See the module.
-pub(crate) struct FeatureRows {
-    rows: PaddedRows<f32>,
+pub(crate) struct FeatureRows<'a> {
+    rows: Layout<'a>,
     /// Made when first asked for: many methods never do.
     squared_norms: OnceCell<Vec<f64>>,
 }
 
-impl FeatureRows {
-    pub fn new(rows: &Matrix<f32>) -> Self {
-        Self::from_rows(rows.columns(), rows.rows(), rows.iter_rows())
+/// Where the rows lie.
+enum Layout<'a> {
+    /// In the task, whose rows happen to be whole registers.
+    AsGiven(RowsView<'a, f32>),
+    /// In a padded copy.
+    Copied(PaddedRows<f32>),
+}
+
+/// Rows of a Gram matrix computed at a time: small enough that little is computed twice, large enough for the kernels.
+const GRAM_BLOCK: usize = 20;
+
+impl<'a> FeatureRows<'a> {
+    pub fn new(rows: &'a Matrix<f32>) -> Self {
+        match RowsView::of_matrix(rows) {
+            Some(view) => Self { rows: Layout::AsGiven(view), squared_norms: OnceCell::new() },
+            None => Self::copied(rows.columns(), rows.rows(), rows.iter_rows()),
+        }
     }
 
     /// The rows of one matrix followed by those of another, without a stacked copy in between.
     pub fn stacked(first: &Matrix<f32>, second: &Matrix<f32>) -> Self {
         let rows = first.iter_rows().chain(second.iter_rows());
-        Self::from_rows(first.columns(), first.rows() + second.rows(), rows)
+        Self::copied(first.columns(), first.rows() + second.rows(), rows)
     }
 
-    fn from_rows<'a>(columns: usize, count: usize, rows: impl Iterator<Item = &'a [f32]>) -> Self {
+    fn copied<'b>(columns: usize, count: usize, rows: impl Iterator<Item = &'b [f32]>) -> Self {
         let storage = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
-        Self { rows: PaddedRows::from_rows_in(storage, columns, count, rows), squared_norms: OnceCell::new() }
+        let rows = Layout::Copied(PaddedRows::from_rows_in(storage, columns, count, rows));
+        Self { rows, squared_norms: OnceCell::new() }
+    }
+
+    fn view(&self) -> RowsView<'_, f32> {
+        match &self.rows {
+            Layout::AsGiven(view) => *view,
+            Layout::Copied(rows) => rows.into(),
+        }
     }
 
     pub fn count(&self) -> usize {
-        self.rows.rows()
+        self.view().rows()
     }
 
     /// Inner product of each row with each vector (rows x vectors).
     pub fn products(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
-        if self.count() == 0 || vectors.rows() == 0 {
-            return Matrix::zeros(self.count(), vectors.rows());
+        let mut out = Matrix::zeros(self.count(), vectors.rows());
+        if self.count() > 0 && vectors.rows() > 0 {
+            let vectors = FeatureRows::new(vectors);
+            let by_vector = self.products_from(0, vectors.view());
+            for vector in 0..vectors.count() {
+                for (row, &product) in by_vector.row(vector)[..self.count()].iter().enumerate() {
+                    out.row_mut(row)[vector] = f64::from(product);
+                }
+            }
         }
-        self.products_with(&PaddedRows::from_matrix(vectors))
+        out
     }
 
     /// Inner products of the rows with each other.
     pub fn gram(&self) -> Matrix<f64> {
-        if self.count() == 0 {
-            return Matrix::zeros(0, 0);
-        }
-        self.products_with(&self.rows)
-    }
-
-    fn products_with(&self, vectors: &PaddedRows<f32>) -> Matrix<f64> {
-        let mut out = Matrix::zeros(self.count(), vectors.rows());
-        let mut by_vector = PaddedRows::zeros(vectors.rows(), self.count());
-        let bias = vec![0.0; padded(vectors.rows())];
-        f32::kernels().scores(&self.rows, vectors, &bias, &mut by_vector);
-        for vector in 0..vectors.rows() {
-            for (row, &product) in by_vector.row(vector)[..self.count()].iter().enumerate() {
-                out.row_mut(row)[vector] = f64::from(product);
+        let count = self.count();
+        let mut out = Matrix::zeros(count, count);
+        for start in (0..count).step_by(GRAM_BLOCK) {
+            // Rows before the block have met it already.
+            let block = self.view().part(start..(start + GRAM_BLOCK).min(count));
+            let products = self.products_from(start, block);
+            for at in 0..block.rows() {
+                let row = start + at;
+                for (place, &product) in products.row(at)[..count - start].iter().enumerate() {
+                    out.row_mut(row)[start + place] = f64::from(product);
+                    out.row_mut(start + place)[row] = f64::from(product);
+                }
             }
         }
+        out
+    }
+
+    /// Inner products of the rows from `first` on with vectors, a row for each vector.
+    fn products_from(&self, first: usize, vectors: RowsView<f32>) -> PaddedRows<f32> {
+        let rows = self.view().part(first..self.count());
+        let mut out = PaddedRows::zeros(vectors.rows(), rows.rows());
+        let bias = vec![0.0; padded(vectors.rows())];
+        f32::kernels().scores(rows, vectors, &bias, &mut out);
         out
     }
 
     /// |z|^2 of each row.
     pub fn squared_norms(&self) -> &[f64] {
         self.squared_norms.get_or_init(|| {
-            (0..self.count()).map(|row| f64::from(squared_length(self.rows.row(row)))).collect()
+            (0..self.count()).map(|row| f64::from(squared_length(self.view().row(row)))).collect()
         })
     }
 
@@ -102,7 +138,7 @@ impl FeatureRows {
 
     /// `sum_i weights[i][c] z_i` for each column of `weights`.
     pub fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
-        let (classes, dim) = (weights.columns(), self.rows.columns());
+        let (classes, dim) = (weights.columns(), self.view().columns());
         let mut by_class = PaddedRows::zeros(classes, self.count());
         for (row, weights) in weights.iter_rows().enumerate() {
             for (class, &weight) in weights.iter().enumerate() {
@@ -110,7 +146,7 @@ impl FeatureRows {
             }
         }
         let mut sums = PaddedRows::zeros(classes, dim);
-        f32::kernels().weight_gradient(&self.rows, &by_class, &mut sums);
+        f32::kernels().weight_gradient(self.view(), &by_class, &mut sums);
         let mut out = Matrix::zeros(classes, dim);
         for class in 0..classes {
             out.row_mut(class).copy_from_slice(&sums.row(class)[..dim]);
@@ -139,9 +175,10 @@ thread_local! {
 const MOST_SPARE: usize = 4;
 const LARGEST_SPARE: usize = 2 << 20;
 
-impl Drop for FeatureRows {
+impl Drop for FeatureRows<'_> {
     fn drop(&mut self) {
-        let storage = std::mem::replace(&mut self.rows, PaddedRows::zeros(0, 0)).into_storage();
+        let Layout::Copied(rows) = &mut self.rows else { return };
+        let storage = std::mem::replace(rows, PaddedRows::zeros(0, 0)).into_storage();
         // A thread that is ending has no place for it any more.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
@@ -183,8 +220,16 @@ mod tests {
 
     #[test]
     fn products_distances_and_sums_are_those_of_the_definition() {
-        // Sizes that fill neither a register nor a block.
-        let (z, w) = (rows(19, 37, 1), rows(3, 37, 2));
+        // Rows that fill no register are copied, others are read where they are; more rows than a block of the Gram.
+        for dim in [37, 48] {
+            assert_definition(dim);
+        }
+    }
+
+    fn assert_definition(dim: usize) {
+        let (z, w) = (rows(19, dim, 1), rows(3, dim, 2));
+        let many = rows(45, dim, 3);
+        assert_eq!(FeatureRows::new(&many).gram(), FeatureRows::new(&many).products(&many));
         let features = FeatureRows::new(&z);
         let parts = z.gather(&[0, 1, 2, 3, 4]);
         let stacked = FeatureRows::stacked(&parts, &z.gather(&(5..19).collect::<Vec<_>>()));
@@ -203,7 +248,7 @@ mod tests {
         }
         for c in 0..3 {
             let total: f64 = (0..19).map(|i| weights.row(i)[c]).sum();
-            for k in 0..37 {
+            for k in 0..dim {
                 let sum: f64 = (0..19).map(|i| weights.row(i)[c] * f64::from(z.row(i)[k])).sum();
                 assert!((f64::from(sums.row(c)[k]) - sum).abs() < 1e-4);
                 assert!((f64::from(means.row(c)[k]) - sum / total).abs() < 1e-5);
@@ -213,14 +258,14 @@ mod tests {
 
     #[test]
     fn no_rows_have_no_products() {
-        let none = FeatureRows::new(&Matrix::zeros(0, 0));
-        assert_eq!(none.squared_distances(&rows(3, 5, 0)).rows(), 0);
+        let none = Matrix::zeros(0, 0);
+        assert_eq!(FeatureRows::new(&none).squared_distances(&rows(3, 5, 0)).rows(), 0);
     }
 
     #[test]
     fn cosine_with_a_zero_row_is_zero() {
-        let features = FeatureRows::new(&Matrix::from_vec(2, 2, vec![0.0, 0.0, 3.0, 4.0]));
-        let cosines = features.cosines(&Matrix::from_vec(1, 2, vec![4.0, 3.0]));
+        let rows = Matrix::from_vec(2, 2, vec![0.0, 0.0, 3.0, 4.0]);
+        let cosines = FeatureRows::new(&rows).cosines(&Matrix::from_vec(1, 2, vec![4.0, 3.0]));
         assert_eq!(cosines.row(0)[0], 0.0);
         assert!((cosines.row(1)[0] - 0.96).abs() < 1e-6);
     }

@@ -111,24 +111,23 @@ impl Rectification {
 
 /// Labelled rows, then unlabelled ones that count as moved by one common shift. The shift is never added to the rows: it
 /// enters products and sums, which are a thousand times smaller.
-pub(crate) struct ShiftedRows {
-    rows: FeatureRows,
-    labelled: usize,
+pub(crate) struct ShiftedRows<'a> {
+    labelled: FeatureRows<'a>,
+    unlabelled: FeatureRows<'a>,
     shift: Matrix<f32>,
 }
 
-impl ShiftedRows {
+impl<'a> ShiftedRows<'a> {
     /// Shifts the unlabelled rows so that their mean becomes that of the prototypes.
-    pub fn new(support: &Matrix<f32>, unlabelled: &Matrix<f32>, prototypes: &Matrix<f32>) -> Self {
-        let rows = FeatureRows::stacked(support, unlabelled);
+    pub fn new(support: &'a Matrix<f32>, unlabelled: &'a Matrix<f32>, prototypes: &Matrix<f32>) -> Self {
+        let (labelled, unlabelled) = (FeatureRows::new(support), FeatureRows::new(unlabelled));
         let mut shift = Matrix::from_vec(1, prototypes.columns(), prototypes.mean_row());
-        if unlabelled.rows() > 0 {
-            let mut weights = Matrix::zeros(rows.count(), 1);
-            weights.as_mut_slice()[support.rows()..].fill(1.0 / unlabelled.rows() as f64);
-            let mean = rows.weighted_sums(&weights);
+        let count = unlabelled.count();
+        if count > 0 {
+            let mean = unlabelled.weighted_sums(&Matrix::from_vec(count, 1, vec![1.0 / count as f64; count]));
             shift.as_mut_slice().iter_mut().zip(mean.as_slice()).for_each(|(to, from)| *to -= from);
         }
-        Self { rows, labelled: support.rows(), shift }
+        Self { labelled, unlabelled, shift }
     }
 
     /// The rows with the shift as far as it is wanted: all of it or, for the rows as given, nothing.
@@ -140,14 +139,14 @@ impl ShiftedRows {
     /// Products with vectors and the squared norms of the rows and of the vectors, shift included.
     fn products(&self, vectors: &Matrix<f32>) -> (Matrix<f64>, Vec<f64>, Vec<f64>) {
         let extended = vectors.stack(&self.shift);
-        let all = self.rows.products(&extended);
+        let all = self.labelled.products(&extended).stack(&self.unlabelled.products(&extended));
         let along = FeatureRows::new(&extended).products(&extended);
         let ways = vectors.rows();
         let mut products = Matrix::zeros(all.rows(), ways);
-        let mut norms = self.rows.squared_norms().to_vec();
+        let mut norms = [self.labelled.squared_norms(), self.unlabelled.squared_norms()].concat();
         for (row, norm) in norms.iter_mut().enumerate() {
             products.row_mut(row).copy_from_slice(&all.row(row)[..ways]);
-            if row >= self.labelled {
+            if row >= self.labelled.count() {
                 products.row_mut(row).iter_mut().zip(along.row(ways)).for_each(|(to, by)| *to += by);
                 *norm += 2.0 * all.row(row)[ways] + along.row(ways)[ways];
             }
@@ -179,33 +178,32 @@ impl ShiftedRows {
     }
 
     fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
-        let mut sums = self.rows.weighted_sums(weights);
-        let mut moved = vec![0.0; weights.columns()];
-        for row in self.labelled..weights.rows() {
-            moved.iter_mut().zip(weights.row(row)).for_each(|(sum, weight)| *sum += weight);
+        let labelled = &weights.as_slice()[..self.labelled.count() * weights.columns()];
+        let labelled = Matrix::from_vec(self.labelled.count(), weights.columns(), labelled.to_vec());
+        let mut sums = self.labelled.weighted_sums(&labelled);
+        if self.unlabelled.count() == 0 {
+            return sums;
         }
-        for (class, weight) in moved.into_iter().enumerate() {
-            let pairs = sums.row_mut(class).iter_mut().zip(self.shift.as_slice());
-            pairs.for_each(|(to, by)| *to += weight as f32 * by);
+        let weights = self.unlabelled(weights);
+        let more = self.unlabelled.weighted_sums(&weights);
+        for (class, weight) in column_sums(&weights).into_iter().enumerate() {
+            let moved = more.row(class).iter().zip(self.shift.as_slice());
+            for (to, (own, by)) in sums.row_mut(class).iter_mut().zip(moved) {
+                *to += own + weight as f32 * by;
+            }
         }
         sums
     }
 
     /// The part of a result that belongs to the unlabelled rows.
     pub fn unlabelled(&self, all: &Matrix<f64>) -> Matrix<f64> {
-        let from = self.labelled * all.columns();
-        Matrix::from_vec(all.rows() - self.labelled, all.columns(), all.as_slice()[from..].to_vec())
+        let from = self.labelled.count() * all.columns();
+        Matrix::from_vec(self.unlabelled.count(), all.columns(), all.as_slice()[from..].to_vec())
     }
 
     /// Inner products of the unlabelled rows with each other, before the shift, which changes no distance.
     pub fn unlabelled_gram(&self) -> Matrix<f64> {
-        let gram = self.rows.gram();
-        let count = gram.rows() - self.labelled;
-        let mut out = Matrix::zeros(count, count);
-        for row in 0..count {
-            out.row_mut(row).copy_from_slice(&gram.row(row + self.labelled)[self.labelled..]);
-        }
-        out
+        self.unlabelled.gram()
     }
 }
 
@@ -221,16 +219,18 @@ mod tests {
     };
 
     /// Rows whose mean already is the prototypes', so that nothing is shifted.
-    fn unmoved(support: &Matrix<f32>, unlabelled: &Matrix<f32>) -> ShiftedRows {
+    fn unmoved<'a>(support: &'a Matrix<f32>, unlabelled: &'a Matrix<f32>) -> ShiftedRows<'a> {
         ShiftedRows::new(support, unlabelled, support).without_shift()
     }
 
     #[test]
     fn the_implicit_shift_is_that_of_moved_rows() {
         let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
-        let rows = ShiftedRows::new(&support, &Matrix::from_vec(2, 2, vec![0.0, 0.0, 4.0, 2.0]), &support);
+        let unlabelled = Matrix::from_vec(2, 2, vec![0.0, 0.0, 4.0, 2.0]);
+        let rows = ShiftedRows::new(&support, &unlabelled, &support);
         // The mean (2, 1) becomes (.5, .5): the rows count as (-1.5, -.5) and (2.5, 1.5).
-        let moved = FeatureRows::new(&support.stack(&Matrix::from_vec(2, 2, vec![-1.5, -0.5, 2.5, 1.5])));
+        let moved = support.stack(&Matrix::from_vec(2, 2, vec![-1.5, -0.5, 2.5, 1.5]));
+        let moved = FeatureRows::new(&moved);
         let vectors = Matrix::from_vec(2, 2, vec![3.0, 1.0, -1.0, 2.0]);
         let close = |a: &Matrix<f64>, b: &Matrix<f64>| {
             a.as_slice().iter().zip(b.as_slice()).all(|(a, b)| (a - b).abs() < 1e-5)
@@ -245,7 +245,8 @@ mod tests {
     #[test]
     fn prototypes_are_weighted_averages_worked_by_hand() {
         let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
-        let rows = unmoved(&support, &Matrix::from_vec(1, 2, vec![3.0, 4.0]));
+        let unlabelled = Matrix::from_vec(1, 2, vec![3.0, 4.0]);
+        let rows = unmoved(&support, &unlabelled);
         // Cosines of the unlabelled row are 0.6 and 0.8; of a support row 1 and 0.
         let own = 1.0 / (1.0 + f64::exp(-2.0));
         let other = 1.0 / (1.0 + f64::exp(-0.4));
@@ -265,7 +266,8 @@ mod tests {
         let support = Matrix::from_vec(2, 2, vec![1.0, 0.0, 1.0, 0.0]);
         let prototypes = Matrix::from_vec(2, 2, vec![1.0, 0.0, 0.0, 1.0]);
         let nearest = Rectification { support_rows: SupportRows::Nearest, ..RULE };
-        let rectified = nearest.rectify(&unmoved(&support, &Matrix::zeros(0, 0)), &[0, 1], &prototypes);
+        let none = Matrix::zeros(0, 0);
+        let rectified = nearest.rectify(&unmoved(&support, &none), &[0, 1], &prototypes);
         assert_eq!(rectified.row(1), &[0.0, 1.0]);
     }
 }
