@@ -23,7 +23,7 @@ for unlabeled in 0 50; do
             # In semi-supervised tasks every method that can looks at pool and query, as dm-ida does.
             both=()
             [ "$unlabeled" != 0 ] && both=(--set unlabelled=both)
-            "$handful" bench "$novel" --method "dm-ida,dm-ida:default,dm-ida:balanced,$all${ICI:+,ici}" \
+            "$handful" bench "$novel" --method "dm-ida,dm-ida:default,dm-ida:balanced,dm-ida:unbalanced,$all${ICI:+,ici}" \
                 --preset "$presets/$shots-shot-$classes.toml" --shots "$shots" --unlabeled "$unlabeled" \
                 "${imbalance[@]}" "${both[@]}" --tasks "$tasks" --format json > "$file.part"
             mv "$file.part" "$file"
