@@ -141,7 +141,7 @@ impl Backbone {
                 requirement: format!("{architecture} needs {smallest} to {LARGEST_SIZE}"),
             });
         }
-        let arrays = without_prefix(file.arrays, IN_CHECKPOINT);
+        let arrays = network_arrays(file.arrays);
         let (network, misfits) = tensors::apply(architecture.build(device), &arrays);
         report(path, architecture, &network, misfits)?;
         let engine = Engine::Burn { network, architecture, device: device.clone() };
@@ -204,13 +204,14 @@ fn mirror(planes: &[f32], size: usize) -> Vec<f32> {
     planes.chunks(size).flat_map(|line| line.iter().rev().copied()).collect()
 }
 
-fn without_prefix(arrays: Arrays, prefix: &str) -> Arrays {
-    if !arrays.keys().any(|name| name.starts_with(prefix)) {
+/// The arrays of the network alone, where a checkpoint of a training holds more.
+pub fn network_arrays(arrays: Arrays) -> Arrays {
+    if !arrays.keys().any(|name| name.starts_with(IN_CHECKPOINT)) {
         return arrays;
     }
     arrays
         .into_iter()
-        .filter_map(|(name, array)| Some((name.strip_prefix(prefix)?.to_owned(), array)))
+        .filter_map(|(name, array)| Some((name.strip_prefix(IN_CHECKPOINT)?.to_owned(), array)))
         .collect()
 }
 

@@ -35,7 +35,7 @@ const MILLISECONDS: &[(&str, f64)] = &[
     ("self-training", 3.0),
     ("ease", 4.5),
     ("protolp", 6.0),
-    ("tafssl", 15.0),
+    ("tafssl", 4.0),
     ("ilpc", 25.0),
     ("ici", 170.0),
     ("dm", 2.0),
