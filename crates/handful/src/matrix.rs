@@ -101,7 +101,11 @@ impl<T: Scalar> Matrix<T> {
 
     /// Position and value of the first NaN or infinity, row by row.
     pub fn first_non_finite(&self) -> Option<(usize, usize, f64)> {
-        let at = self.values.iter().position(|value| !value.is_finite())?;
+        // Blocks without an early exit are tested by the register; only the one with the number is searched.
+        const BLOCK: usize = 1024;
+        let all_finite = |block: &[T]| block.iter().fold(true, |finite, value| finite & value.is_finite());
+        let start = BLOCK * self.values.chunks(BLOCK).position(|block| !all_finite(block))?;
+        let at = start + self.values[start..].iter().position(|value| !value.is_finite())?;
         Some((at / self.columns, at % self.columns, self.values[at].to_f64()))
     }
 

@@ -26,7 +26,7 @@ use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
 use crate::objective::check_range;
 use crate::self_training::UnlabelledRows;
-use crate::solution::Solution;
+use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
@@ -125,19 +125,19 @@ impl LaplacianshotParams {
 
 /// The bound updates of the module's first lines.
 fn smooth(costs: &Matrix<f64>, graph: &[Vec<usize>], lambda: f64, max_updates: usize) -> Matrix<f64> {
-    let negative = costs.as_slice().iter().map(|cost| -cost).collect();
-    let mut labels = Matrix::from_vec(costs.rows(), costs.columns(), negative);
+    let mut logits: Vec<f64> = costs.as_slice().iter().map(|cost| -cost).collect();
+    let mut labels = Matrix::from_vec(costs.rows(), costs.columns(), logits.clone());
     softmax_rows(&mut labels);
     let mut last = f64::INFINITY;
+    let mut pulls = neighbour_sums(&labels, graph);
     for _ in 0..max_updates {
-        let pulls = neighbour_sums(&labels, graph);
-        for row in 0..labels.rows() {
-            for (class, label) in labels.row_mut(row).iter_mut().enumerate() {
-                *label = lambda * pulls.row(row)[class] - costs.row(row)[class];
-            }
+        for (logit, (pull, cost)) in logits.iter_mut().zip(pulls.as_slice().iter().zip(costs.as_slice())) {
+            *logit = lambda * pull - cost;
         }
+        labels.as_mut_slice().copy_from_slice(&logits);
         softmax_rows(&mut labels);
-        let now = energy(&labels, costs, graph, lambda);
+        pulls = neighbour_sums(&labels, graph);
+        let now = energy(&labels, &logits, costs, &pulls, lambda);
         if last.is_finite() && (now - last).abs() <= ENERGY_CHANGE * last.abs() {
             break;
         }
@@ -157,10 +157,26 @@ fn neighbour_sums(labels: &Matrix<f64>, graph: &[Vec<usize>]) -> Matrix<f64> {
     sums
 }
 
-fn energy(labels: &Matrix<f64>, costs: &Matrix<f64>, graph: &[Vec<usize>], lambda: f64) -> f64 {
-    let pulls = neighbour_sums(labels, graph);
-    let terms = labels.as_slice().iter().zip(costs.as_slice()).zip(pulls.as_slice());
-    terms.map(|((&y, a), pull)| y * ((y + 1e-12).ln() + a - lambda * pull)).sum()
+/// `sum y (log y + a - lambda W Y)`, with the logarithms of the labels from the logits that they are the softmax of: one
+/// for each row instead of one for each entry.
+fn energy(
+    labels: &Matrix<f64>,
+    logits: &[f64],
+    costs: &Matrix<f64>,
+    pulls: &Matrix<f64>,
+    lambda: f64,
+) -> f64 {
+    let mut total = 0.0;
+    for (row, own) in labels.iter_rows().enumerate() {
+        let logits = &logits[row * own.len()..(row + 1) * own.len()];
+        // The likeliest class has a probability whose logarithm is finite, and all differ from theirs by one constant.
+        let best = argmax(own);
+        let shift = own[best].ln() - logits[best];
+        for (class, &y) in own.iter().enumerate() {
+            total += y * (logits[class] + shift + costs.row(row)[class] - lambda * pulls.row(row)[class]);
+        }
+    }
+    total
 }
 
 #[cfg(test)]
@@ -190,10 +206,28 @@ mod tests {
         let costs = Matrix::from_vec(4, 2, vec![0.0, 1.0, 0.6, 0.5, 1.0, 0.0, 0.5, 0.4]);
         let graph = vec![vec![1], vec![0, 3], vec![3], vec![1, 2]];
         // The bound optimisation of the paper decreases E with half of the neighbour term counted per direction.
-        let at = |updates: usize| energy(&smooth(&costs, &graph, 1.0, updates), &costs, &graph, 0.5);
+        let at = |updates: usize| {
+            let labels = smooth(&costs, &graph, 1.0, updates);
+            let pulls = neighbour_sums(&labels, &graph);
+            let terms = labels.as_slice().iter().zip(costs.as_slice()).zip(pulls.as_slice());
+            terms.map(|((&y, a), pull)| y * (y.ln() + a - 0.5 * pull)).sum::<f64>()
+        };
         for updates in 1..8 {
             assert!(at(updates + 1) <= at(updates) + 1e-9);
         }
+    }
+
+    #[test]
+    fn the_energy_from_logits_is_that_of_its_definition() {
+        let costs = Matrix::from_vec(2, 3, vec![0.3, 1.0, 2.0, 0.1, 0.6, 900.0]);
+        let logits: Vec<f64> = costs.as_slice().iter().map(|cost| 0.2 - cost).collect();
+        let mut labels = Matrix::from_vec(2, 3, logits.clone());
+        softmax_rows(&mut labels);
+        let pulls = neighbour_sums(&labels, &[vec![1], vec![0]]);
+        let terms = labels.as_slice().iter().zip(costs.as_slice()).zip(pulls.as_slice());
+        let wanted: f64 =
+            terms.filter(|((y, _), _)| **y > 0.0).map(|((&y, a), pull)| y * (y.ln() + a - 0.7 * pull)).sum();
+        assert!((energy(&labels, &logits, &costs, &pulls, 0.7) - wanted).abs() < 1e-12);
     }
 
     #[test]

@@ -27,7 +27,7 @@ enum Layout<'a> {
 }
 
 /// Rows of a Gram matrix computed at a time: small enough that little is computed twice, large enough for the kernels.
-const GRAM_BLOCK: usize = 20;
+const GRAM_BLOCK: usize = 10;
 
 impl<'a> FeatureRows<'a> {
     pub fn new(rows: &'a Matrix<f32>) -> Self {
@@ -64,9 +64,10 @@ impl<'a> FeatureRows<'a> {
     pub fn products(&self, vectors: &Matrix<f32>) -> Matrix<f64> {
         let mut out = Matrix::zeros(self.count(), vectors.rows());
         if self.count() > 0 && vectors.rows() > 0 {
-            let vectors = FeatureRows::new(vectors);
-            let by_vector = self.products_from(0, vectors.view());
-            for vector in 0..vectors.count() {
+            // They are few and read once for every two rows: on cache lines of their own.
+            let vectors = PaddedRows::from_matrix(vectors);
+            let by_vector = self.products_from(0, (&vectors).into());
+            for vector in 0..vectors.rows() {
                 for (row, &product) in by_vector.row(vector)[..self.count()].iter().enumerate() {
                     out.row_mut(row)[vector] = f64::from(product);
                 }
@@ -77,6 +78,11 @@ impl<'a> FeatureRows<'a> {
 
     /// Inner products of the rows with each other.
     pub fn gram(&self) -> Matrix<f64> {
+        if let Layout::AsGiven(rows) = &self.rows {
+            // Every row is read many times here: a copy on cache lines is soon paid for.
+            let rows = (0..rows.rows()).map(|row| rows.row(row));
+            return FeatureRows::copied(self.view().columns(), self.count(), rows).gram();
+        }
         let count = self.count();
         let mut out = Matrix::zeros(count, count);
         for start in (0..count).step_by(GRAM_BLOCK) {
