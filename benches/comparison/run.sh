@@ -13,6 +13,8 @@ for unlabeled in 0 50; do
         # dsn needs two rows of a class; ici takes minutes per column and is left to those who ask (ICI=1).
         left_out=(-e dm-ida -e ici)
         [ "$shots" = 1 ] && left_out+=(-e dsn)
+        # SKIP="ilpc ..." leaves out more.
+        for name in ${SKIP:-}; do left_out+=(-e "$name"); done
         all=$("$handful" params | awk '{print $1}' | grep -v -x "${left_out[@]}" | paste -sd,)
         for classes in balanced dirichlet; do
             file=$out/$shots-shot-$classes-$unlabeled.json
