@@ -13,7 +13,7 @@ use crate::error::CliError;
 
 /// Labelled rows of each class.
 const PER_CLASS: usize = 5;
-/// What is promised.
+/// What is promised: twice what a user would ask for, since the small network behind these features cannot keep less.
 const MAX_ERROR: f64 = 0.1;
 const REVIEW: &str = "handful-demo-review.csv";
 

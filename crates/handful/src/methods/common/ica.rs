@@ -73,8 +73,8 @@ fn rotate(white: &DMatrix<f64>) -> DMatrix<f64> {
     unmixing
 }
 
-/// `tanh v = 1 - 2 / (1 + exp 2v)` of every value, in single precision: calling the library
-/// for each took most of the method's time. `exponentials` is room for as many values, padded.
+/// `tanh v = 1 - 2 / (1 + exp 2v)` of every value, in single precision: calling the library for each took most of the
+/// method's time. `exponentials` is room for as many values, padded.
 fn tanh(values: &mut [f64], exponentials: &mut [f32]) {
     for (power, value) in exponentials.iter_mut().zip(values.iter()) {
         *power = 2.0 * *value as f32;
