@@ -27,7 +27,7 @@ enum Command {
     /// Label a whole pool of features or images from a handful of labels
     Label(Box<commands::label::LabelArgs>),
     /// Compute the paper's tables and figures beside its printed ones, with a report
-    Reproduce(commands::reproduce::ReproduceArgs),
+    Reproduce(Box<commands::reproduce::ReproduceArgs>),
     /// Print the complete parameters of a method's preset, with every key that --set can change
     Params(commands::params::ParamsArgs),
     /// Look at, convert and split feature tables and image datasets

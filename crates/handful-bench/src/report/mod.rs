@@ -8,6 +8,7 @@ pub mod csv;
 pub mod html;
 pub mod markdown;
 mod plots;
+#[cfg(feature = "png")]
 mod png;
 mod studies;
 mod tables;
@@ -175,7 +176,7 @@ impl Report {
         Self { sections, records: records.to_vec() }
     }
 
-    /// Writes `report.html`, `report.md`, a CSV per table, and an SVG and a PNG per figure.
+    /// Writes `report.html`, `report.md`, a CSV per table, and an SVG and (feature `png`) a PNG per figure.
     pub fn write(&self, folder: &Path) -> Result<(), StoreError> {
         write_file(&folder.join("report.html"), html::render(self).as_bytes())?;
         write_file(&folder.join("report.md"), markdown::render(self).as_bytes())?;
@@ -185,6 +186,7 @@ impl Report {
             }
             for figure in &section.figures {
                 write_file(&folder.join(format!("{}.svg", figure.id)), figure.svg.as_bytes())?;
+                #[cfg(feature = "png")]
                 if let Some(bytes) = png::render(&figure.svg) {
                     write_file(&folder.join(format!("{}.png", figure.id)), &bytes)?;
                 }

@@ -1,17 +1,11 @@
 //! Where the pixels are, and how one image of them is decoded.
 
 use std::{
-    io::Cursor,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use image::{ImageReader, Limits};
-
 use crate::error::DataError;
-
-/// No dataset has larger images; a file that claims so is broken.
-const LONGEST_SIDE: u32 = 20_000;
 
 /// A decoded image: 8-bit red, green and blue, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,17 +77,26 @@ impl ImageSource {
     }
 }
 
+#[cfg(feature = "images")]
 fn decode(path: &Path, bytes: &[u8]) -> Result<Image, DataError> {
+    /// No dataset has larger images; a file that claims so is broken.
+    const LONGEST_SIDE: u32 = 20_000;
     let malformed = |reason: String| DataError::malformed(path, "image", reason);
-    let mut reader = ImageReader::new(Cursor::new(bytes))
+    let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|error| malformed(error.to_string()))?;
-    let mut limits = Limits::default();
+    let mut limits = image::Limits::default();
     limits.max_image_width = Some(LONGEST_SIDE);
     limits.max_image_height = Some(LONGEST_SIDE);
     reader.limits(limits);
     let image = reader.decode().map_err(|error| malformed(error.to_string()))?.into_rgb8();
     Ok(Image { width: image.width() as usize, height: image.height() as usize, pixels: image.into_raw() })
+}
+
+#[cfg(not(feature = "images"))]
+fn decode(path: &Path, _: &[u8]) -> Result<Image, DataError> {
+    let reason = "this program was built without the decoders of images; build it with its default features";
+    Err(DataError::malformed(path, "image", reason))
 }
 
 /// Whether a file's name says that it is an image that can be decoded.

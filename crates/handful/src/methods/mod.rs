@@ -171,23 +171,37 @@ pub fn changed_preset<P: MethodParams>(preset: Option<&str>, changes: &[Change])
         preset: preset.to_owned(),
         known: P::PRESETS.join(", "),
     })?;
-    changes.iter().try_fold(params, |params, (key, value)| change(params, key, value))
+    if changes.is_empty() {
+        return Ok(params);
+    }
+    // One after the other, so that a value that does not fit is named with its key.
+    let mut map = as_map(&params);
+    let mut changed = params;
+    for (key, text) in changes {
+        change(&mut map, P::NAME, key, text)?;
+        changed = P::deserialize(&Value::Object(map.clone())).map_err(|error| ParamError::BadValue {
+            key: key.clone(),
+            value: text.clone(),
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(changed)
 }
 
 /// Replaces one value. A value is read as JSON where it is JSON (numbers, true, false), else as text.
-fn change<P: MethodParams>(params: P, key: &str, text: &str) -> Result<P, ParamError> {
-    let mut map = as_map(&params);
+fn change(
+    map: &mut Map<String, Value>,
+    method: &'static str,
+    key: &str,
+    text: &str,
+) -> Result<(), ParamError> {
     if !map.contains_key(key) {
         let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
-        return Err(ParamError::UnknownKey { method: P::NAME, key: key.to_owned(), known });
+        return Err(ParamError::UnknownKey { method, key: key.to_owned(), known });
     }
     let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     map.insert(key.to_owned(), value);
-    serde_json::from_value(Value::Object(map)).map_err(|error| ParamError::BadValue {
-        key: key.to_owned(),
-        value: text.to_owned(),
-        reason: error.to_string(),
-    })
+    Ok(())
 }
 
 /// Parameters as key and value; a parameter type is a flat struct, so it always is a map.

@@ -39,8 +39,7 @@ use products::Strided;
 pub struct Kernels<T: Scalar> {
     path: Path,
     scores: unsafe fn(usize, &Strided<*const T>, &Strided<*const T>, *const T, &Strided<*mut T>),
-    gradient: unsafe fn(usize, &Strided<*const T>, &Strided<*const T>, &Strided<*mut T>),
-    gradient_add: unsafe fn(usize, &Strided<*const T>, &Strided<*const T>, &Strided<*mut T>),
+    gradient: unsafe fn(bool, usize, &Strided<*const T>, &Strided<*const T>, &Strided<*mut T>),
     softmax: unsafe fn(usize, usize, *const T, *mut T, *mut T),
     #[allow(clippy::type_complexity)]
     logit_gradient: unsafe fn(
@@ -75,7 +74,6 @@ macro_rules! instantiate {
                 path: $path,
                 scores,
                 gradient,
-                gradient_add,
                 softmax,
                 logit_gradient,
                 dependence,
@@ -101,22 +99,13 @@ macro_rules! instantiate {
             $(#[$feature])?
             #[allow(clippy::undocumented_unsafe_blocks)]
             unsafe fn gradient(
+                add: bool,
                 columns: usize,
                 rows: &Strided<*const T>,
                 residuals: &Strided<*const T>,
                 gradient: &Strided<*mut T>,
             ) {
-                unsafe { products::weight_gradient::<S, false>(columns, rows, residuals, gradient) }
-            }
-            $(#[$feature])?
-            #[allow(clippy::undocumented_unsafe_blocks)]
-            unsafe fn gradient_add(
-                columns: usize,
-                rows: &Strided<*const T>,
-                residuals: &Strided<*const T>,
-                gradient: &Strided<*mut T>,
-            ) {
-                unsafe { products::weight_gradient::<S, true>(columns, rows, residuals, gradient) }
+                unsafe { products::weight_gradient::<S>(add, columns, rows, residuals, gradient) }
             }
             $(#[$feature])?
             #[allow(clippy::undocumented_unsafe_blocks)]
@@ -269,15 +258,10 @@ impl<T: Scalar> Kernels<T> {
     pub fn weight_gradient<'a>(
         &self,
         rows: impl Into<RowsView<'a, T>>,
-        residuals: &'a PaddedRows<T>,
+        residuals: &PaddedRows<T>,
         out: &mut PaddedRows<T>,
     ) {
-        let (rows, residuals) = (rows.into(), residuals.into());
-        check_gradient_shapes(rows, residuals, out);
-        // SAFETY: the shapes were just checked; padding makes every row whole registers.
-        unsafe {
-            (self.gradient)(padded(rows.columns()), &strided(rows), &strided(residuals), &strided_mut(out))
-        };
+        self.gradient(false, rows.into(), residuals.into(), out);
     }
 
     /// `out[c][k] += sum_i residuals[c][i] rows[i][k]`.
@@ -287,17 +271,22 @@ impl<T: Scalar> Kernels<T> {
         residuals: &PaddedRows<T>,
         out: &mut PaddedRows<T>,
     ) {
-        let (rows, residuals) = (rows.into(), residuals.into());
+        self.gradient(true, rows.into(), residuals.into(), out);
+    }
+
+    fn gradient(
+        &self,
+        add: bool,
+        rows: RowsView<'_, T>,
+        residuals: RowsView<'_, T>,
+        out: &mut PaddedRows<T>,
+    ) {
         check_gradient_shapes(rows, residuals, out);
         // SAFETY: the shapes were just checked; padding makes every row whole registers.
         unsafe {
-            (self.gradient_add)(
-                padded(rows.columns()),
-                &strided(rows),
-                &strided(residuals),
-                &strided_mut(out),
-            )
-        };
+            let (rows, columns) = (strided(rows), padded(rows.columns()));
+            (self.gradient)(add, columns, &rows, &strided(residuals), &strided_mut(out));
+        }
     }
 
     /// Softmax over classes of class-major logits, and each example's log-normaliser.

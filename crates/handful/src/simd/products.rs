@@ -130,13 +130,14 @@ unsafe fn score_block<S: Lanes, const ROWS: usize, const CLASSES: usize>(
     }
 }
 
-/// `gradient[c][k] = sum_i residuals[c][i] rows[i][k]`, added to what is there when `ADD`.
+/// `gradient[c][k] = sum_i residuals[c][i] rows[i][k]`, added to what is there when `add`.
 ///
 /// # Safety
 /// The instruction set of `S` is present; `rows` and `gradient` hold `columns` elements per row, `residuals` one row
 /// per gradient row with `rows.rows` elements.
 #[inline(always)]
-pub(crate) unsafe fn weight_gradient<S: Lanes, const ADD: bool>(
+pub(crate) unsafe fn weight_gradient<S: Lanes>(
+    add: bool,
     columns: usize,
     rows: &Strided<*const S::Element>,
     residuals: &Strided<*const S::Element>,
@@ -145,9 +146,9 @@ pub(crate) unsafe fn weight_gradient<S: Lanes, const ADD: bool>(
     // SAFETY: forwarded; the strips per block are chosen as in `scores`.
     unsafe {
         if S::WIDTH == 8 {
-            gradient_strips::<S, 2, ADD>(columns, rows, residuals, gradient);
+            gradient_strips::<S, 2>(add, columns, rows, residuals, gradient);
         } else {
-            gradient_strips::<S, 4, ADD>(columns, rows, residuals, gradient);
+            gradient_strips::<S, 4>(add, columns, rows, residuals, gradient);
         }
     }
 }
@@ -155,7 +156,8 @@ pub(crate) unsafe fn weight_gradient<S: Lanes, const ADD: bool>(
 /// # Safety
 /// As for [`weight_gradient`].
 #[inline(always)]
-unsafe fn gradient_strips<S: Lanes, const STRIPS: usize, const ADD: bool>(
+unsafe fn gradient_strips<S: Lanes, const STRIPS: usize>(
+    add: bool,
     columns: usize,
     rows: &Strided<*const S::Element>,
     residuals: &Strided<*const S::Element>,
@@ -173,11 +175,11 @@ unsafe fn gradient_strips<S: Lanes, const STRIPS: usize, const ADD: bool>(
                 macro_rules! block {
                     ($($classes:literal)*) => {
                         match (whole, width) {
-                            $((true, $classes) => gradient_block::<S, STRIPS, $classes, ADD>(
-                                z, rows.rows, rows.stride, g, residuals.stride, out, gradient.stride,
+                            $((true, $classes) => gradient_block::<S, STRIPS, $classes>(
+                                add, z, rows.rows, rows.stride, g, residuals.stride, out, gradient.stride,
                             ),
-                            (false, $classes) => gradient_block::<S, 1, $classes, ADD>(
-                                z, rows.rows, rows.stride, g, residuals.stride, out, gradient.stride,
+                            (false, $classes) => gradient_block::<S, 1, $classes>(
+                                add, z, rows.rows, rows.stride, g, residuals.stride, out, gradient.stride,
                             ),)*
                             _ => unreachable!("class blocks hold one to five classes"),
                         }
@@ -193,7 +195,9 @@ unsafe fn gradient_strips<S: Lanes, const STRIPS: usize, const ADD: bool>(
 /// # Safety
 /// As for [`weight_gradient`], with `STRIPS` registers behind each row of `z` and `CLASSES` rows behind `residuals`.
 #[inline(always)]
-unsafe fn gradient_block<S: Lanes, const STRIPS: usize, const CLASSES: usize, const ADD: bool>(
+#[allow(clippy::too_many_arguments)]
+unsafe fn gradient_block<S: Lanes, const STRIPS: usize, const CLASSES: usize>(
+    add: bool,
     z: *const S::Element,
     rows: usize,
     z_stride: usize,
@@ -205,7 +209,7 @@ unsafe fn gradient_block<S: Lanes, const STRIPS: usize, const CLASSES: usize, co
     // SAFETY: every access is `row < rows`, `class < CLASSES`, `strip < STRIPS`.
     unsafe {
         let mut sums = [[S::splat(S::Element::default()); STRIPS]; CLASSES];
-        if ADD {
+        if add {
             for (class, sums) in sums.iter_mut().enumerate() {
                 for (strip, sum) in sums.iter_mut().enumerate() {
                     *sum = S::load(out.add(class * out_stride + strip * S::WIDTH));
