@@ -7,7 +7,7 @@
 use super::lanes::Lanes;
 
 /// Classes handled by one register block.
-const CLASS_BLOCK: usize = 5;
+const CLASS_BLOCK: usize = 6;
 
 /// A matrix as the kernels see it: `rows` rows, `stride` elements apart.
 pub(crate) struct Strided<T> {
@@ -58,10 +58,11 @@ unsafe fn score_rows<S: Lanes, const ROWS: usize>(
     bias: *const S::Element,
     scores: &Strided<*mut S::Element>,
 ) {
-    let mut row = 0;
-    while row < rows.rows {
-        let whole = row + ROWS <= rows.rows;
-        for (class, width) in class_blocks(weights.rows) {
+    // Classes outside: the weights of a block stay in the nearest cache while the rows pass by.
+    for (class, width) in class_blocks(weights.rows) {
+        let mut row = 0;
+        while row < rows.rows {
+            let whole = row + ROWS <= rows.rows;
             // SAFETY: `row` and `class` stay inside the matrices the caller vouches for.
             unsafe {
                 let z = rows.start.add(row * rows.stride);
@@ -77,14 +78,14 @@ unsafe fn score_rows<S: Lanes, const ROWS: usize>(
                             (false, $classes) => score_block::<S, 1, $classes>(
                                 columns, z, rows.stride, w, weights.stride, b, out, scores.stride,
                             ),)*
-                            _ => unreachable!("class blocks hold one to five classes"),
+                            _ => unreachable!("class blocks hold one to six classes"),
                         }
                     };
                 }
-                block!(1 2 3 4 5);
+                block!(1 2 3 4 5 6);
             }
+            row += if whole { ROWS } else { 1 };
         }
-        row += if whole { ROWS } else { 1 };
     }
 }
 
@@ -181,11 +182,11 @@ unsafe fn gradient_strips<S: Lanes, const STRIPS: usize>(
                             (false, $classes) => gradient_block::<S, 1, $classes>(
                                 add, z, rows.rows, rows.stride, g, residuals.stride, out, gradient.stride,
                             ),)*
-                            _ => unreachable!("class blocks hold one to five classes"),
+                            _ => unreachable!("class blocks hold one to six classes"),
                         }
                     };
                 }
-                block!(1 2 3 4 5);
+                block!(1 2 3 4 5 6);
             }
         }
         column += if whole { STRIPS * S::WIDTH } else { S::WIDTH };

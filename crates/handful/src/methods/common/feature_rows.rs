@@ -27,7 +27,7 @@ enum Layout<'a> {
 }
 
 /// Rows of a Gram matrix computed at a time: small enough that little is computed twice, large enough for the kernels.
-const GRAM_BLOCK: usize = 10;
+const GRAM_BLOCK: usize = 6;
 
 impl<'a> FeatureRows<'a> {
     pub fn new(rows: &'a Matrix<f32>) -> Self {

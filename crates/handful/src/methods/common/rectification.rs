@@ -114,6 +114,7 @@ impl Rectification {
 pub(crate) struct ShiftedRows<'a> {
     labelled: FeatureRows<'a>,
     unlabelled: FeatureRows<'a>,
+    /// One row, or none for rows that stay where they were given.
     shift: Matrix<f32>,
 }
 
@@ -132,7 +133,7 @@ impl<'a> ShiftedRows<'a> {
 
     /// The rows with the shift as far as it is wanted: all of it or, for the rows as given, nothing.
     pub fn without_shift(mut self) -> Self {
-        self.shift.as_mut_slice().fill(0.0);
+        self.shift = Matrix::zeros(0, self.shift.columns());
         self
     }
 
@@ -146,7 +147,7 @@ impl<'a> ShiftedRows<'a> {
         let mut norms = [self.labelled.squared_norms(), self.unlabelled.squared_norms()].concat();
         for (row, norm) in norms.iter_mut().enumerate() {
             products.row_mut(row).copy_from_slice(&all.row(row)[..ways]);
-            if row >= self.labelled.count() {
+            if row >= self.labelled.count() && self.shift.rows() > 0 {
                 products.row_mut(row).iter_mut().zip(along.row(ways)).for_each(|(to, by)| *to += by);
                 *norm += 2.0 * all.row(row)[ways] + along.row(ways)[ways];
             }
@@ -187,10 +188,9 @@ impl<'a> ShiftedRows<'a> {
         let weights = self.unlabelled(weights);
         let more = self.unlabelled.weighted_sums(&weights);
         for (class, weight) in column_sums(&weights).into_iter().enumerate() {
-            let moved = more.row(class).iter().zip(self.shift.as_slice());
-            for (to, (own, by)) in sums.row_mut(class).iter_mut().zip(moved) {
-                *to += own + weight as f32 * by;
-            }
+            let sums = sums.row_mut(class);
+            sums.iter_mut().zip(more.row(class)).for_each(|(to, own)| *to += own);
+            sums.iter_mut().zip(self.shift.as_slice()).for_each(|(to, by)| *to += weight as f32 * by);
         }
         sums
     }
