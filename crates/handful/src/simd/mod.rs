@@ -14,6 +14,7 @@ mod avx512;
 mod buffer;
 mod dependence;
 mod lanes;
+mod moments;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod path;
@@ -40,6 +41,7 @@ pub struct Kernels<T: Scalar> {
     path: Path,
     scores: unsafe fn(usize, &Strided<*const T>, &Strided<*const T>, *const T, &Strided<*mut T>),
     gradient: unsafe fn(bool, usize, &Strided<*const T>, &Strided<*const T>, &Strided<*mut T>),
+    moments: unsafe fn(usize, &Strided<*const T>, *mut T, *mut T),
     softmax: unsafe fn(usize, usize, *const T, *mut T, *mut T),
     #[allow(clippy::type_complexity)]
     logit_gradient: unsafe fn(
@@ -74,6 +76,7 @@ macro_rules! instantiate {
                 path: $path,
                 scores,
                 gradient,
+                moments,
                 softmax,
                 logit_gradient,
                 dependence,
@@ -106,6 +109,11 @@ macro_rules! instantiate {
                 gradient: &Strided<*mut T>,
             ) {
                 unsafe { products::weight_gradient::<S>(add, columns, rows, residuals, gradient) }
+            }
+            $(#[$feature])?
+            #[allow(clippy::undocumented_unsafe_blocks)]
+            unsafe fn moments(columns: usize, rows: &Strided<*const T>, sums: *mut T, squares: *mut T) {
+                unsafe { super::moments::moments::<S>(columns, rows, sums, squares) }
             }
             $(#[$feature])?
             #[allow(clippy::undocumented_unsafe_blocks)]
@@ -265,9 +273,9 @@ impl<T: Scalar> Kernels<T> {
     }
 
     /// `out[c][k] += sum_i residuals[c][i] rows[i][k]`.
-    pub fn add_weight_gradient(
+    pub fn add_weight_gradient<'a>(
         &self,
-        rows: &PaddedRows<T>,
+        rows: impl Into<RowsView<'a, T>>,
         residuals: &PaddedRows<T>,
         out: &mut PaddedRows<T>,
     ) {
@@ -287,6 +295,16 @@ impl<T: Scalar> Kernels<T> {
             let (rows, columns) = (strided(rows), padded(rows.columns()));
             (self.gradient)(add, columns, &rows, &strided(residuals), &strided_mut(out));
         }
+    }
+
+    /// The sum of the rows (a padded row) and the squared length of each.
+    pub fn moments<'a>(&self, rows: impl Into<RowsView<'a, T>>) -> (Vec<T>, Vec<T>) {
+        let rows = rows.into();
+        let columns = padded(rows.columns());
+        let (mut sums, mut squares) = (vec![T::ZERO; columns], vec![T::ZERO; rows.rows()]);
+        // SAFETY: the arrays were just made to measure; padding makes every row whole registers.
+        unsafe { (self.moments)(columns, &strided(rows), sums.as_mut_ptr(), squares.as_mut_ptr()) };
+        (sums, squares)
     }
 
     /// Softmax over classes of class-major logits, and each example's log-normaliser.

@@ -76,6 +76,25 @@ fn weight_gradient_equals_plain_sums_and_adds() {
 }
 
 #[test]
+fn moments_equal_plain_sums() {
+    each_path(|kernels| {
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        for (rows, columns, _) in SIZES {
+            let z = random(&mut rng, rows, columns);
+            let (sums, squares) = kernels.moments(&PaddedRows::from_matrix(&z));
+            for column in 0..columns {
+                let sum: f64 = (0..rows).map(|row| f64::from(z.row(row)[column])).sum();
+                assert_close(sums[column], sum, 1e-5, "sum");
+            }
+            for row in 0..rows {
+                let square: f64 = z.row(row).iter().map(|&value| f64::from(value).powi(2)).sum();
+                assert_close(squares[row], square, 1e-5, "squared length");
+            }
+        }
+    });
+}
+
+#[test]
 fn exp_is_accurate_over_its_range() {
     each_path(|kernels| {
         let mut values: Vec<f32> = (0..4096).map(|step| -87.0 + step as f32 * (175.0 / 4096.0)).collect();

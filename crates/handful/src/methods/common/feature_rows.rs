@@ -15,7 +15,15 @@ use crate::sums::squared_length;
 pub(crate) struct FeatureRows<'a> {
     rows: Layout<'a>,
     /// Made when first asked for: many methods never do.
-    squared_norms: OnceCell<Vec<f64>>,
+    moments: OnceCell<Moments>,
+}
+
+/// What one pass over all rows gives.
+struct Moments {
+    /// The sum of the rows.
+    sum: Vec<f32>,
+    /// |z|^2 of each row.
+    squared_norms: Vec<f64>,
 }
 
 /// Where the rows lie.
@@ -32,7 +40,7 @@ const GRAM_BLOCK: usize = 6;
 impl<'a> FeatureRows<'a> {
     pub fn new(rows: &'a Matrix<f32>) -> Self {
         match RowsView::of_matrix(rows) {
-            Some(view) => Self { rows: Layout::AsGiven(view), squared_norms: OnceCell::new() },
+            Some(view) => Self { rows: Layout::AsGiven(view), moments: OnceCell::new() },
             None => Self::copied(rows.columns(), rows.rows(), rows.iter_rows()),
         }
     }
@@ -46,7 +54,7 @@ impl<'a> FeatureRows<'a> {
     fn copied<'b>(columns: usize, count: usize, rows: impl Iterator<Item = &'b [f32]>) -> Self {
         let storage = SPARE.with_borrow_mut(Vec::pop).unwrap_or_default();
         let rows = Layout::Copied(PaddedRows::from_rows_in(storage, columns, count, rows));
-        Self { rows, squared_norms: OnceCell::new() }
+        Self { rows, moments: OnceCell::new() }
     }
 
     fn view(&self) -> RowsView<'_, f32> {
@@ -109,11 +117,22 @@ impl<'a> FeatureRows<'a> {
         out
     }
 
+    fn moments(&self) -> &Moments {
+        self.moments.get_or_init(|| {
+            let (mut sum, squares) = f32::kernels().moments(self.view());
+            sum.truncate(self.view().columns());
+            Moments { sum, squared_norms: squares.into_iter().map(f64::from).collect() }
+        })
+    }
+
+    /// The sum of the rows.
+    pub fn sum(&self) -> &[f32] {
+        &self.moments().sum
+    }
+
     /// |z|^2 of each row.
     pub fn squared_norms(&self) -> &[f64] {
-        self.squared_norms.get_or_init(|| {
-            (0..self.count()).map(|row| f64::from(squared_length(self.view().row(row)))).collect()
-        })
+        &self.moments().squared_norms
     }
 
     /// |z - w|^2 for each row and vector.
@@ -144,20 +163,20 @@ impl<'a> FeatureRows<'a> {
 
     /// `sum_i weights[i][c] z_i` for each column of `weights`.
     pub fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
-        let (classes, dim) = (weights.columns(), self.view().columns());
-        let mut by_class = PaddedRows::zeros(classes, self.count());
-        for (row, weights) in weights.iter_rows().enumerate() {
+        let mut sums = PaddedRows::zeros(weights.columns(), self.view().columns());
+        self.add_weighted_sums(weights.as_slice(), &mut sums);
+        to_matrix(&sums)
+    }
+
+    /// The same added to what is there; `weights` as in a matrix, row by row.
+    pub fn add_weighted_sums(&self, weights: &[f64], sums: &mut PaddedRows<f32>) {
+        let mut by_class = PaddedRows::zeros(sums.rows(), self.count());
+        for (row, weights) in weights.chunks_exact(sums.rows().max(1)).enumerate() {
             for (class, &weight) in weights.iter().enumerate() {
                 by_class.row_mut(class)[row] = weight as f32;
             }
         }
-        let mut sums = PaddedRows::zeros(classes, dim);
-        f32::kernels().weight_gradient(self.view(), &by_class, &mut sums);
-        let mut out = Matrix::zeros(classes, dim);
-        for class in 0..classes {
-            out.row_mut(class).copy_from_slice(&sums.row(class)[..dim]);
-        }
-        out
+        f32::kernels().add_weight_gradient(self.view(), &by_class, sums);
     }
 
     /// The same divided by the weights' sum; a column without weight gives zeros.
@@ -193,6 +212,14 @@ impl Drop for FeatureRows<'_> {
             }
         });
     }
+}
+
+/// Rows without their padding.
+pub(crate) fn to_matrix(rows: &PaddedRows<f32>) -> Matrix<f32> {
+    let columns = rows.columns();
+    let mut values = Vec::with_capacity(rows.rows() * columns);
+    (0..rows.rows()).for_each(|row| values.extend_from_slice(&rows.row(row)[..columns]));
+    Matrix::from_vec(rows.rows(), columns, values)
 }
 
 /// Sum of each column.

@@ -12,7 +12,8 @@ use crate::classifier::softmax_rows;
 use crate::error::ParamError;
 use crate::matrix::Matrix;
 use crate::methods::common::check_positive;
-use crate::methods::common::feature_rows::{FeatureRows, column_sums};
+use crate::methods::common::feature_rows::{FeatureRows, column_sums, to_matrix};
+use crate::simd::PaddedRows;
 use crate::solution::argmax;
 
 /// How much a row counts for its class.
@@ -99,7 +100,8 @@ impl Rectification {
         for (class, total) in totals.into_iter().enumerate() {
             let row = rectified.row_mut(class);
             if total > 0.0 {
-                row.iter_mut().for_each(|value| *value /= total as f32);
+                let share = (1.0 / total) as f32;
+                row.iter_mut().for_each(|value| *value *= share);
             } else {
                 // No row is nearest to it: it stays where it was.
                 row.copy_from_slice(prototypes.row(class));
@@ -125,8 +127,8 @@ impl<'a> ShiftedRows<'a> {
         let mut shift = Matrix::from_vec(1, prototypes.columns(), prototypes.mean_row());
         let count = unlabelled.count();
         if count > 0 {
-            let mean = unlabelled.weighted_sums(&Matrix::from_vec(count, 1, vec![1.0 / count as f64; count]));
-            shift.as_mut_slice().iter_mut().zip(mean.as_slice()).for_each(|(to, from)| *to -= from);
+            let share = 1.0 / count as f32;
+            shift.as_mut_slice().iter_mut().zip(unlabelled.sum()).for_each(|(to, sum)| *to -= share * sum);
         }
         Self { labelled, unlabelled, shift }
     }
@@ -179,18 +181,18 @@ impl<'a> ShiftedRows<'a> {
     }
 
     fn weighted_sums(&self, weights: &Matrix<f64>) -> Matrix<f32> {
-        let labelled = &weights.as_slice()[..self.labelled.count() * weights.columns()];
-        let labelled = Matrix::from_vec(self.labelled.count(), weights.columns(), labelled.to_vec());
-        let mut sums = self.labelled.weighted_sums(&labelled);
-        if self.unlabelled.count() == 0 {
-            return sums;
+        let classes = weights.columns();
+        let mut sums = PaddedRows::zeros(classes, self.shift.columns());
+        let (labelled, unlabelled) = weights.as_slice().split_at(self.labelled.count() * classes);
+        self.labelled.add_weighted_sums(labelled, &mut sums);
+        if self.unlabelled.count() > 0 {
+            self.unlabelled.add_weighted_sums(unlabelled, &mut sums);
         }
-        let weights = self.unlabelled(weights);
-        let more = self.unlabelled.weighted_sums(&weights);
-        for (class, weight) in column_sums(&weights).into_iter().enumerate() {
-            let sums = sums.row_mut(class);
-            sums.iter_mut().zip(more.row(class)).for_each(|(to, own)| *to += own);
-            sums.iter_mut().zip(self.shift.as_slice()).for_each(|(to, by)| *to += weight as f32 * by);
+        let mut sums = to_matrix(&sums);
+        for class in 0..classes {
+            let weight: f64 = unlabelled.iter().skip(class).step_by(classes).sum();
+            let moved = sums.row_mut(class).iter_mut().zip(self.shift.as_slice());
+            moved.for_each(|(to, by)| *to += weight as f32 * by);
         }
         sums
     }
