@@ -19,7 +19,7 @@ use crate::error::{ParamError, TaskError};
 use crate::matrix::Matrix;
 use crate::methods::bd_cspn::{Classified, EASYFSL, PROTO_RECT};
 use crate::methods::common::answer::answer;
-use crate::methods::common::graph::{check_size, nearest, squared_distances};
+use crate::methods::common::graph::{check_size, closeness, nearest};
 use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRows};
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
@@ -108,8 +108,7 @@ impl LaplacianshotParams {
         };
         let shifted = self.placed(shifted);
         let costs = shifted.unlabelled(&shifted.squared_distances(&centres));
-        let mut similarities = squared_distances(&shifted.unlabelled_gram());
-        similarities.as_mut_slice().iter_mut().for_each(|value| *value = -*value);
+        let similarities = closeness(shifted.unlabelled_gram());
         let graph: Vec<Vec<usize>> =
             (0..costs.rows()).map(|row| nearest(&similarities, row, self.neighbours)).collect();
         let learnt = smooth(&costs, &graph, self.lambda, self.max_updates);

@@ -86,16 +86,18 @@ impl<'a> FeatureRows<'a> {
 
     /// Inner products of the rows with each other.
     pub fn gram(&self) -> Matrix<f64> {
-        if let Layout::AsGiven(rows) = &self.rows {
-            // Every row is read many times here: a copy on cache lines is soon paid for.
-            let rows = (0..rows.rows()).map(|row| rows.row(row));
-            return FeatureRows::copied(self.view().columns(), self.count(), rows).gram();
-        }
-        let count = self.count();
+        let (count, columns) = (self.count(), self.view().columns());
         let mut out = Matrix::zeros(count, count);
+        let mut copy = PaddedRows::zeros(0, columns);
         for start in (0..count).step_by(GRAM_BLOCK) {
             // Rows before the block have met it already.
-            let block = self.view().part(start..(start + GRAM_BLOCK).min(count));
+            let mut block = self.view().part(start..(start + GRAM_BLOCK).min(count));
+            if let Layout::AsGiven(_) = self.rows {
+                // It is read once for every two rows: on cache lines of its own.
+                let rows = (0..block.rows()).map(|row| block.row(row));
+                copy = PaddedRows::from_rows_in(copy.into_storage(), columns, block.rows(), rows);
+                block = (&copy).into();
+            }
             let products = self.products_from(start, block);
             for at in 0..block.rows() {
                 let row = start + at;

@@ -23,13 +23,15 @@ pub(crate) fn nearest(similarities: &Matrix<f64>, row: usize, count: usize) -> V
         return best;
     }
     // Few are wanted of many: almost every row is turned away by the comparison with the last of the best.
-    for other in (0..own.len()).filter(|&other| other != row) {
-        if best.len() == count && best.last().is_some_and(|&last| own[other] <= own[last]) {
+    let mut bar = f64::NEG_INFINITY;
+    for (other, &similarity) in own.iter().enumerate() {
+        if (similarity <= bar && best.len() == count) || other == row {
             continue;
         }
-        let place = best.partition_point(|&closer| own[closer] >= own[other]);
+        let place = best.partition_point(|&closer| own[closer] >= similarity);
         best.insert(place, other);
         best.truncate(count);
+        bar = best.last().map_or(bar, |&last| own[last]);
     }
     best
 }
@@ -58,6 +60,16 @@ pub(crate) fn squared_distances(gram: &Matrix<f64>) -> Matrix<f64> {
         }
     }
     out
+}
+
+/// From inner products, numbers that order the other rows of each row as their closeness does: `2 <z_i, z_j> - |z_j|^2`,
+/// which is minus the squared distance but for a constant of the row.
+pub(crate) fn closeness(mut gram: Matrix<f64>) -> Matrix<f64> {
+    let norms: Vec<f64> = (0..gram.rows()).map(|row| gram.row(row)[row]).collect();
+    for row in 0..gram.rows() {
+        gram.row_mut(row).iter_mut().zip(&norms).for_each(|(value, norm)| *value = 2.0 * *value - norm);
+    }
+    gram
 }
 
 /// Cosines from inner products; zero where a row has no length.
@@ -102,6 +114,8 @@ mod tests {
         let gram = Matrix::from_vec(3, 3, vec![25.0, 0.0, 24.0, 0.0, 0.0, 0.0, 24.0, 0.0, 25.0]);
         assert_eq!(squared_distances(&gram).row(0), &[0.0, 25.0, 2.0]);
         assert_eq!(cosines(&gram).row(0), &[1.0, 0.0, 0.96]);
+        // |z_i|^2 minus the squared distance.
+        assert_eq!(closeness(gram).row(0), &[25.0, 0.0, 23.0]);
     }
 
     #[test]
