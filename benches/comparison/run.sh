@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every method on the novel classes with the preset files of tune.sh, one JSON document per setting.
-# Usage: benches/comparison/run.sh NOVEL.npz PRESETS_DIR OUT_DIR [TASKS]
+# Usage: benches/comparison/run.sh NOVEL.npz PRESETS_DIR OUT_DIR [TASKS]   (UNLABELED=0: the transductive columns only)
 set -euo pipefail
 novel=$1
 presets=$2
@@ -8,7 +8,7 @@ out=$3
 tasks=${4:-1000}
 handful=${HANDFUL:-target/release/handful}
 mkdir -p "$out"
-for unlabeled in 0 50; do
+for unlabeled in ${UNLABELED:-0 50}; do
     for shots in 1 5; do
         # dsn needs two rows of a class; ici takes minutes per column and is left to those who ask (ICI=1).
         left_out=(-e dm-ida -e ici)

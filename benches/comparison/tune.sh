@@ -38,8 +38,8 @@ label-spreading    $features alpha=0.2,0.5,0.8 gamma=20,5
 ici                $features dimensions=5,10
 soft-kmeans        $features temperature=0.1333,0.05,0.3 steps=1,3,10
 self-training      $features temperature=0.1333,0.3 learning_rate=0.001,0.01
-dm                 T=0.3,0.2,0.5 dependence_weight=5,20,50
-dm-ida             X=power+l2+centre-parts+l2+smooth:10:60+l2,power+l2+smooth:10:60+l2,power+l2+smooth:10:40+l2,power+l2+smooth:10:20+l2 T=0.3,0.2,0.1333 marginal_weight=1,0.3,0.1,0.03 conditional_weight=0.1,0.3,1 cross_entropy_weight=0.3,0.1,1
+dm                 T=0.3,0.2,0.5 dependence_weight=2,5,20,50
+dm-ida             X=power+l2+centre-parts+l2+smooth:10:60+l2,power+l2+smooth:10:60+l2,power+l2+smooth:10:40+l2,power+l2+smooth:10:20+l2 T=0.3,0.2,0.1333 dependence_weight=2,1,5 marginal_weight=1,0.3,0.1,0.03 conditional_weight=0.1,0.3,1 cross_entropy_weight=0.3,0.1,1
 GRIDS
 )
 

@@ -12,6 +12,7 @@ use crate::error::{ParamError, TaskError};
 use crate::kernel::{Bandwidth, KernelFeatures, centred_gaussian};
 use crate::matrix::Matrix;
 use crate::objective::{Objective, TermWeights, check_range};
+use crate::parameters::{Parameters, StepScale};
 use crate::scalar::Scalar;
 use crate::segment::{Labelled, Segment};
 use crate::simd::{AdamStep, Kernels, PaddedRows, padded};
@@ -48,6 +49,8 @@ pub struct FitParams {
     pub steps: usize,
     /// Adam's learning rate.
     pub learning_rate: f64,
+    /// What its steps are measured by.
+    pub step_scale: StepScale,
     /// Stop when the loss has changed by less than this fraction over ten steps; 0 never stops early.
     pub tolerance: f64,
     /// Weight of a pseudo-labelled row in the start and in the cross-entropy, relative to a given label's 1.
@@ -101,39 +104,6 @@ pub struct PseudoLabel {
     pub row: usize,
     /// Its class.
     pub class: usize,
-}
-
-/// The parameters, their gradient and Adam's moments.
-struct Parameters<T> {
-    values: PaddedRows<T>,
-    gradient: PaddedRows<T>,
-    first: PaddedRows<T>,
-    second: PaddedRows<T>,
-}
-
-impl<T: Scalar> Parameters<T> {
-    fn zeros(rows: usize, columns: usize) -> Self {
-        let zeros = || PaddedRows::zeros(rows, columns);
-        Self { values: zeros(), gradient: zeros(), first: zeros(), second: zeros() }
-    }
-
-    fn start(&mut self, rows: &Matrix<T>) {
-        for (row, values) in rows.iter_rows().enumerate() {
-            self.values.row_mut(row)[..values.len()].copy_from_slice(values);
-        }
-        self.first.as_mut_slice().fill(T::ZERO);
-        self.second.as_mut_slice().fill(T::ZERO);
-    }
-
-    fn step(&mut self, kernels: &Kernels<T>, step: AdamStep<T>) {
-        kernels.adam(
-            step,
-            self.values.as_mut_slice(),
-            self.gradient.as_slice(),
-            self.first.as_mut_slice(),
-            self.second.as_mut_slice(),
-        );
-    }
 }
 
 /// Fits classifiers on one set of rows; see the module.
@@ -384,9 +354,10 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             inverse_root_correction: T::from_f64(1.0 / (1.0 - BETA2.powi(count)).sqrt()),
             epsilon: T::from_f64(EPSILON),
         };
-        self.weight.step(self.kernels, step);
+        let scale = self.params.step_scale;
+        self.weight.step(self.kernels, step, scale);
         match self.params.head {
-            Head::Linear => self.bias.step(self.kernels, step),
+            Head::Linear => self.bias.step(self.kernels, step, scale),
             Head::Prototype => self.linearise(),
         }
     }

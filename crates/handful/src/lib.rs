@@ -27,6 +27,7 @@ mod linalg;
 pub mod matrix;
 pub mod methods;
 pub mod objective;
+pub mod parameters;
 pub mod presets;
 pub mod scalar;
 mod segment;

@@ -1,8 +1,13 @@
 //! What must not matter, and what must be survived, for every method there is.
 
+use handful::basis::Basis;
 use handful::matrix::Matrix;
+use handful::methods::dm_ida::{DmIda, DmIdaParams};
+use handful::methods::single_fit::TraceWanted;
 use handful::methods::{METHODS, Method, build};
+use handful::presets;
 use handful::task::{Task, Unlabeled};
+use handful::transform::Transform;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -149,6 +154,50 @@ proptest! {
                 method.solve(&given).expect("solvable").query_labels().iter().map(|&label| rename[label]).collect();
             let got = method.solve(&task).expect("solvable").query_labels();
             prop_assert!(same(&plain, &got) >= 29, "{name}");
+        }
+    }
+}
+
+/// Every row turned by the same rotation: a product of plane rotations through all neighbouring coordinates.
+fn turned(rows: &Matrix<f64>, angle: f64) -> Matrix<f64> {
+    let mut out = rows.clone();
+    for row in 0..out.rows() {
+        let row = out.row_mut(row);
+        for at in 0..row.len() {
+            let next = (at + 1) % row.len();
+            let (sin, cos) = (angle + at as f64).sin_cos();
+            (row[at], row[next]) = (cos * row[at] - sin * row[next], sin * row[at] + cos * row[next]);
+        }
+    }
+    out
+}
+
+/// The default of dm-ida sees features through inner products only, except for the root that its transform takes first:
+/// without it, turning all features changes no probability. Neither does the basis it is fitted in.
+#[test]
+fn turning_the_features_changes_nothing() {
+    for shots in [1, 5] {
+        let exact = |matrix: &Matrix<f32>| {
+            let values = matrix.as_slice().iter().map(|&value| f64::from(value)).collect();
+            Matrix::from_vec(matrix.rows(), matrix.columns(), values)
+        };
+        let given = task(3, shots, 8, None, 60);
+        let solved = |support: Matrix<f64>, query: Matrix<f64>, basis: Basis| {
+            let rootless: Transform = "l2+smooth:10:60+l2".parse().expect("a transform");
+            let (transform, transform_five_shot) = (rootless.clone(), rootless);
+            let params = DmIdaParams { transform, transform_five_shot, basis, ..presets::default() };
+            let labels = given.support_labels().to_vec();
+            let task = Task::new(5, 3, support, labels, Unlabeled::Query, query).expect("valid");
+            DmIda::new(params).expect("valid").solve_in(&task, TraceWanted::No).expect("solvable").query
+        };
+        let (support, query) = (exact(given.support()), exact(given.query()));
+        let plain = solved(support.clone(), query.clone(), Basis::Span);
+        let original = solved(support.clone(), query.clone(), Basis::Original);
+        let rotated = solved(turned(&support, 0.4), turned(&query, 0.4), Basis::Span);
+        for other in [original, rotated] {
+            for (a, b) in plain.as_slice().iter().zip(other.as_slice()) {
+                assert!((a - b).abs() < 1e-6, "{shots} shots: {a} and {b}");
+            }
         }
     }
 }

@@ -103,6 +103,15 @@ fn a_stopped_run_goes_on_to_the_same_numbers() {
     assert_eq!(at_once.len(), cells.len());
 }
 
+/// A number whose shortest text a hasty parser reads one bit too high.
+#[test]
+fn numbers_are_read_back_as_the_bits_that_were_written() {
+    let written = 0.091_656_545_472_634_87_f64;
+    let text = serde_json::to_string(&written).expect("written");
+    let read: f64 = serde_json::from_str(&text).expect("read");
+    assert_eq!(read.to_bits(), written.to_bits());
+}
+
 #[test]
 fn the_numbers_mean_what_they_say() {
     let table = table();
