@@ -10,7 +10,8 @@
 //! be written in. The second sees them through inner products only, as the objective itself does: turning the features
 //! changes nothing, nor does the order of the rows that a basis was made from. A class then moves about `learning_rate`
 //! in the first step, whatever the number of dimensions. On 2,000 tasks of the CIFAR-FS validation classes with five
-//! shots TIM has 85.38% with the first and 85.67% with the second (`step_scale=length`, `learning_rate=0.2`).
+//! shots TIM has 85.38% with the first (`handful bench VAL --method tim-gd --shots 5 --tasks 2000 --seed 11`) and 85.67%
+//! with the second (the same with `--set step_scale=length --set learning_rate=0.2`).
 
 use serde::{Deserialize, Serialize};
 

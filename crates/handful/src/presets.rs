@@ -119,8 +119,8 @@ pub fn authors() -> DmIdaParams {
 /// and half a point with five and many unlabelled rows. On unit-length features the bandwidth 0.5 separates near from
 /// far, and the temperature of the start and the step size are matched, so that a fit runs to its end in 100 steps. One
 /// parameter vector per class, as TIM has it, wanders less than free weights and biases at five shots, and steps measured
-/// by length, not by coordinate, are worth a tenth or two of a point in every setting. One round of selection with lightly
-/// weighted pseudo-labels is best at one shot; each further round costs a little.
+/// by length, not by coordinate, are worth a tenth or two of a point, but nothing at five shots with many unlabelled rows.
+/// One round of selection with lightly weighted pseudo-labels is best at one shot; each further round costs a little.
 pub fn default() -> DmIdaParams {
     let authors = authors();
     DmIdaParams {

@@ -8,8 +8,8 @@
 //! then     one more fit on what has joined
 //! ```
 //!
-//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `plain` (that without
-//! smoothed features), `balanced` (told that all classes have as many unlabelled rows), `unbalanced` (expects them to
+//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `plain` (the
+//! paper's ingredients only), `balanced` (told that all classes have as many unlabelled rows), `unbalanced` (expects them to
 //! differ much), `authors` (the constants and order of the published code), `paper` (the text read literally). What the
 //! text and the code disagree on is listed at each constant in `presets.rs`.
 
