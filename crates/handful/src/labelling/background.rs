@@ -74,7 +74,7 @@ pub(crate) fn known_probability(
     clusters: usize,
 ) -> Vec<f32> {
     let examples: Vec<Example> = given.iter().chain(strangers).copied().collect();
-    let head = SoftmaxHead::fit(features, &examples, ways + clusters, params.inverse_penalty);
+    let head = SoftmaxHead::fit(features, &examples, ways + clusters, params.inverse_penalty, None);
     let probabilities = head.probabilities(features);
     let known: Vec<f32> = probabilities.iter_rows().map(|row| row[..ways].iter().sum()).collect();
     let known = Matrix::from_vec(known.len(), 1, known);

@@ -29,26 +29,28 @@ pub(crate) struct Example {
 
 /// Weights and biases, one row per class.
 pub(crate) struct SoftmaxHead {
+    /// Both as they were fitted, the bias behind the weights.
+    fitted: Matrix<f64>,
     weights: PaddedRows<f32>,
     bias: Vec<f32>,
 }
 
 impl SoftmaxHead {
-    /// Fits to examples among `rows`.
-    pub fn fit(rows: &Matrix<f32>, examples: &[Example], ways: usize, c: f64) -> Self {
+    /// Fits to examples among `rows`, starting from an earlier head if there is one: it ends near the same place, sooner.
+    pub fn fit(rows: &Matrix<f32>, examples: &[Example], ways: usize, c: f64, from: Option<&Self>) -> Self {
         let dim = rows.columns();
         let numbers: Vec<usize> = examples.iter().map(|example| example.row).collect();
         let z: Matrix<f64> = rows.gather(&numbers).cast();
         let weighted: Vec<(usize, f64)> =
             examples.iter().map(|example| (example.class, c * example.weight)).collect();
-        let fitted = fit_weighted(&z, &weighted, ways, STOP);
+        let fitted = fit_weighted(&z, &weighted, ways, STOP, from.map(|head| &head.fitted));
         let mut weights = PaddedRows::zeros(ways, dim);
         let mut bias = vec![0.0; padded(ways)];
         for (class, from) in fitted.iter_rows().enumerate() {
             weights.row_mut(class).iter_mut().zip(&from[..dim]).for_each(|(to, from)| *to = *from as f32);
             bias[class] = from[dim] as f32;
         }
-        Self { weights, bias }
+        Self { fitted, weights, bias }
     }
 
     /// Probability of each class for every row.

@@ -1,6 +1,8 @@
 //! The nearest anchors of every row, by inner product of unit rows.
 //!
-//! Exact and brute force, on the engine's product kernel: blocks stay in the second-level cache while others pass by.
+//! Exact and brute force, on the engine's kernel for weight gradients, which is a plain matrix product once the rows of a
+//! block lie as columns: it adds up many products at a time and no sum across a register is left at the end. Blocks stay
+//! in the second-level cache while others pass by.
 //! Where the anchors are the rows themselves each product serves both its rows: blocks meet in the rounds of a
 //! tournament, in which no block plays twice, so that each pair belongs to one thread. Ties go to the earlier anchor,
 //! so the result does not depend on the order in which blocks meet, nor on threads.
@@ -9,14 +11,17 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::project::products;
 use crate::matrix::Matrix;
+use crate::scalar::Scalar;
 use crate::simd::PaddedRows;
 
-/// Rows that one thread handles at a time.
-const ROW_BLOCK: usize = 128;
-/// Anchors that are compared at a time.
-const ANCHOR_BLOCK: usize = 512;
+/// Rows that one thread handles at a time. Not a power of two: walking down the columns of a block would hit the same
+/// cache sets again and again.
+const ROW_BLOCK: usize = 240;
+/// Anchors that are compared at a time, and rows where each is compared with all others.
+const ANCHOR_BLOCK: usize = 496;
+/// Similarities that are compared with what they must reach before any of them is looked at.
+const LANES: usize = 16;
 
 /// For every row its nearest anchors, nearest first.
 pub(crate) struct Neighbours {
@@ -40,10 +45,10 @@ impl Neighbours {
             .par_chunks_mut(ROW_BLOCK * per_row)
             .zip(rows.as_slice().par_chunks(ROW_BLOCK * columns))
             .for_each(|(found, rows)| {
-                let rows = padded_block(rows, columns);
-                let mut nearest = Nearest::new(rows.rows(), per_row);
+                let rows = transposed(rows, columns);
+                let mut nearest = Nearest::new(rows.columns(), per_row);
                 for (block, anchors) in anchors.iter().enumerate() {
-                    nearest.meet(block * ANCHOR_BLOCK, &products(&rows, anchors), |_, _| true);
+                    nearest.meet(block * ANCHOR_BLOCK, &similarities(anchors, &rows), |_, _| true);
                 }
                 found.copy_from_slice(&nearest.found);
             });
@@ -56,7 +61,13 @@ impl Neighbours {
         if per_row == 0 {
             return Self { per_row, anchors: Vec::new() };
         }
+        let columns = rows.columns();
         let blocks = blocks(rows, ANCHOR_BLOCK);
+        let across: Vec<PaddedRows<f32>> = rows
+            .as_slice()
+            .par_chunks(ANCHOR_BLOCK * columns)
+            .map(|rows| transposed(rows, columns))
+            .collect();
         let found: Vec<Mutex<Nearest>> =
             blocks.iter().map(|block| Mutex::new(Nearest::new(block.rows(), per_row))).collect();
         let with = |block: usize, work: &mut dyn FnMut(&mut Nearest)| {
@@ -64,12 +75,12 @@ impl Neighbours {
             work(&mut found[block].lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         };
         (0..blocks.len()).into_par_iter().for_each(|block| {
-            let own = products(&blocks[block], &blocks[block]);
+            let own = similarities(&blocks[block], &across[block]);
             with(block, &mut |nearest| nearest.meet(block * ANCHOR_BLOCK, &own, |row, anchor| row != anchor));
         });
         for round in rounds(blocks.len()) {
             round.into_par_iter().for_each(|(one, other)| {
-                let similarity = products(&blocks[one], &blocks[other]);
+                let similarity = similarities(&blocks[other], &across[one]);
                 with(one, &mut |nearest| nearest.meet(other * ANCHOR_BLOCK, &similarity, |_, _| true));
                 with(other, &mut |nearest| nearest.meet_transposed(one * ANCHOR_BLOCK, &similarity));
             });
@@ -108,13 +119,27 @@ impl Neighbours {
     }
 }
 
-fn padded_block(rows: &[f32], columns: usize) -> PaddedRows<f32> {
-    PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns))
-}
-
 fn blocks(rows: &Matrix<f32>, size: usize) -> Vec<PaddedRows<f32>> {
     let columns = rows.columns();
-    rows.as_slice().par_chunks(size * columns).map(|rows| padded_block(rows, columns)).collect()
+    let block =
+        |rows: &[f32]| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns));
+    rows.as_slice().par_chunks(size * columns).map(block).collect()
+}
+
+/// Rows as columns.
+fn transposed(rows: &[f32], columns: usize) -> PaddedRows<f32> {
+    let mut out = PaddedRows::zeros(columns, rows.len() / columns);
+    for (at, row) in rows.chunks_exact(columns).enumerate() {
+        row.iter().enumerate().for_each(|(column, &value)| out.row_mut(column)[at] = value);
+    }
+    out
+}
+
+/// `out[a][b]`: inner product of anchor a with the row that is column b.
+fn similarities(anchors: &PaddedRows<f32>, rows: &PaddedRows<f32>) -> PaddedRows<f32> {
+    let mut out = PaddedRows::zeros(anchors.rows(), rows.columns());
+    f32::kernels().weight_gradient(rows, anchors, &mut out);
+    out
 }
 
 /// The rounds of a tournament of `count` players: every two meet once, and no one plays twice in a round.
@@ -153,14 +178,20 @@ impl Nearest {
 
     /// Takes in anchors from `first` on: one row of `similarity` for each, with a column for each row of the block.
     fn meet(&mut self, first: usize, similarity: &PaddedRows<f32>, may: impl Fn(usize, usize) -> bool) {
+        let rows = self.worst.len();
         for at in 0..similarity.rows() {
-            let values = &similarity.row(at)[..self.worst.len()];
-            if !values.iter().zip(&self.worst).fold(false, |any, (new, worst)| any | (new >= worst)) {
-                continue;
-            }
-            for (row, &value) in values.iter().enumerate() {
-                if value >= self.worst[row] && may(row, at) {
-                    self.insert(row, value, (first + at) as u32);
+            let values = &similarity.row(at)[..rows];
+            for (lanes, values) in values.chunks(LANES).enumerate() {
+                let worst = &self.worst[lanes * LANES..][..values.len()];
+                // All are compared without a branch first: hardly any is near enough.
+                if !values.iter().zip(worst).fold(false, |any, (new, worst)| any | (new >= worst)) {
+                    continue;
+                }
+                for (lane, &value) in values.iter().enumerate() {
+                    let row = lanes * LANES + lane;
+                    if value >= self.worst[row] && may(row, at) {
+                        self.insert(row, value, (first + at) as u32);
+                    }
                 }
             }
         }
@@ -170,9 +201,15 @@ impl Nearest {
     fn meet_transposed(&mut self, first: usize, similarity: &PaddedRows<f32>) {
         let anchors = similarity.columns();
         for row in 0..self.worst.len() {
-            for (at, &value) in similarity.row(row)[..anchors].iter().enumerate() {
-                if value >= self.worst[row] {
-                    self.insert(row, value, (first + at) as u32);
+            for (lanes, values) in similarity.row(row)[..anchors].chunks(LANES).enumerate() {
+                let worst = self.worst[row];
+                if !values.iter().fold(false, |any, &new| any | (new >= worst)) {
+                    continue;
+                }
+                for (lane, &value) in values.iter().enumerate() {
+                    if value >= self.worst[row] {
+                        self.insert(row, value, (first + lanes * LANES + lane) as u32);
+                    }
                 }
             }
         }
@@ -231,7 +268,7 @@ mod tests {
 
     #[test]
     fn other_rows_are_found_as_anchors_are_however_blocks_meet() {
-        // Blocks of 512: one, an even and an odd number of them, the last one short.
+        // Blocks of 496: one, an even and an odd number of them, the last one short.
         for count in [40, 1000, 1300] {
             let rows = random(count, 5);
             let among = Neighbours::among(&rows, 6);

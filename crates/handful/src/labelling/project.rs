@@ -2,8 +2,8 @@
 //!
 //! Each row becomes `z = u(u(sqrt x) - m)` (u divides by the length, the root keeps the sign, m is the mean), which
 //! is what the preset `default` of dm-ida does to its features plus centring, and then its coordinates on the leading
-//! principal directions. The directions come from a sample of the pool by subspace iteration: a few products with the
-//! sample instead of a factorisation of a d x d matrix.
+//! principal directions. The directions come from a sample of the pool by subspace iteration, started from random sums
+//! of its rows: a few products with the sample instead of a factorisation of a d x d matrix.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -18,12 +18,18 @@ use crate::simd::PaddedRows;
 use crate::sums::{dot_by_lanes, squared_length};
 
 /// Rows that mean and directions are computed from.
-const SAMPLE: usize = 8192;
+const SAMPLE: usize = 4096;
 /// Directions carried besides those wanted, so that the last wanted ones converge too.
 const SPARE: usize = 16;
-/// Products with the sample's scatter. On features of networks two, of half the sample, change no accuracy; where noise
-/// is of the same size in every direction they do (a made-up pool: 88% right instead of 96%).
-const ITERATIONS: usize = 3;
+/// Products with the sample's scatter go on until the next is expected to raise the variance along the directions by
+/// less than this part of itself. Features of networks are there after two; where noise is of the same size in every
+/// direction it takes more, and they are needed (a made-up pool: 91% right after two, 96% after four).
+const RISE: f64 = 0.005;
+/// The most of them.
+const MOST_ITERATIONS: usize = 10;
+/// Rows of a block of the sample, and blocks of a group.
+const SAMPLE_BLOCK: usize = 64;
+const GROUP: usize = 8;
 /// Rows handled at a time by one thread; sums over blocks are taken in this unit, whatever the number of threads.
 const BLOCK: usize = 256;
 
@@ -45,20 +51,26 @@ impl Projection {
         sample.as_mut_slice().par_chunks_mut(columns).for_each(unit_root);
         let mean = sample.mean_row();
         sample.as_mut_slice().par_chunks_mut(columns).for_each(|row| centred_unit(row, &mean));
-        let blocks: Vec<PaddedRows<f32>> = sample
-            .as_slice()
-            .par_chunks(BLOCK * columns)
-            .map(|rows| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns)))
-            .collect();
-        let wanted = components.min(columns).min(sample.rows());
-        let carried = (wanted + SPARE).min(columns).min(sample.rows().max(1));
-        let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let start = (0..carried * columns).map(|_| rng.random_range(-1.0..1.0)).collect();
-        let mut directions = orthonormal(Matrix::from_vec(carried, columns, start));
-        for _ in 0..ITERATIONS {
-            directions = orthonormal(scatter_product(&blocks, &directions));
+        let sample = Sample::new(&sample);
+        let wanted = components.min(columns).min(sample.rows);
+        let carried = (wanted + SPARE).min(columns).min(sample.rows.max(1));
+        let weights = sample.random_weights(carried, seed);
+        let mut directions = orthonormal(sample.weighted_sums(&weights));
+        let mut scores = sample.scores(&directions);
+        let mut variance = total_square(&scores);
+        let mut last_rise = f64::INFINITY;
+        for _ in 0..MOST_ITERATIONS {
+            directions = orthonormal(sample.weighted_sums(&scores));
+            scores = sample.scores(&directions);
+            let before = std::mem::replace(&mut variance, total_square(&scores));
+            let rise = variance / before - 1.0;
+            // Rises fall geometrically, so the last two say what the next one will be.
+            if !(rise * rise / last_rise > RISE || last_rise.is_infinite()) {
+                break;
+            }
+            last_rise = rise;
         }
-        let directions = leading(&blocks, &directions, wanted);
+        let directions = leading(&directions, &scores, wanted);
         Ok(Self { mean, directions: PaddedRows::from_matrix(&directions) })
     }
 
@@ -135,57 +147,76 @@ pub(crate) fn products(rows: &PaddedRows<f32>, weights: &PaddedRows<f32>) -> Pad
     out
 }
 
-/// `V X'X` for the directions V and the sample X, summed over blocks in their order.
-fn scatter_product(blocks: &[PaddedRows<f32>], directions: &Matrix<f32>) -> Matrix<f32> {
-    let padded = PaddedRows::from_matrix(directions);
-    let parts: Vec<PaddedRows<f32>> = blocks
-        .par_iter()
-        .map(|block| {
-            let scores = products(block, &padded);
-            let mut part = PaddedRows::zeros(directions.rows(), directions.columns());
-            f32::kernels().weight_gradient(block, &scores, &mut part);
-            part
-        })
-        .collect();
-    let mut sum = Matrix::zeros(directions.rows(), directions.columns());
-    for part in &parts {
-        for row in 0..sum.rows() {
-            sum.row_mut(row).iter_mut().zip(part.row(row)).for_each(|(sum, value)| *sum += value);
-        }
-    }
-    sum
+/// The prepared rows that directions are computed from, in blocks that fit the second-level cache. The blocks of a group
+/// are one thread's work and share a sum, so that sums depend on no number of threads.
+struct Sample {
+    groups: Vec<Vec<PaddedRows<f32>>>,
+    rows: usize,
+    columns: usize,
 }
 
-/// Gram and Schmidt, twice for accuracy; a row that depends on earlier ones becomes zero.
-fn orthonormal(mut rows: Matrix<f32>) -> Matrix<f32> {
-    for row in 0..rows.rows() {
-        let mut own: Vec<f32> = rows.row(row).to_vec();
-        unit(&mut own);
-        for _ in 0..2 {
-            for earlier in 0..row {
-                let along = dot_by_lanes(&own, rows.row(earlier));
-                own.iter_mut().zip(rows.row(earlier)).for_each(|(own, value)| *own -= along * value);
+impl Sample {
+    fn new(rows: &Matrix<f32>) -> Self {
+        let columns = rows.columns();
+        let block =
+            |rows: &[f32]| PaddedRows::from_rows(columns, rows.len() / columns, rows.chunks_exact(columns));
+        let group = |rows: &[f32]| rows.chunks(SAMPLE_BLOCK * columns).map(block).collect();
+        let groups = rows.as_slice().par_chunks(GROUP * SAMPLE_BLOCK * columns).map(group).collect();
+        Self { groups, rows: rows.rows(), columns }
+    }
+
+    /// Inner products of every direction with every row, block by block.
+    fn scores(&self, directions: &Matrix<f32>) -> Vec<PaddedRows<f32>> {
+        let padded = PaddedRows::from_matrix(directions);
+        self.groups.par_iter().flatten().map(|block| products(block, &padded)).collect()
+    }
+
+    /// `S X` for the rows X and weights S, given block by block as scores are.
+    fn weighted_sums(&self, weights: &[PaddedRows<f32>]) -> Matrix<f32> {
+        let count = weights.first().map_or(0, PaddedRows::rows);
+        let group = |(blocks, weights): (&Vec<PaddedRows<f32>>, &[PaddedRows<f32>])| {
+            let mut part = PaddedRows::zeros(count, self.columns);
+            for (block, weights) in blocks.iter().zip(weights) {
+                f32::kernels().add_weight_gradient(block, weights, &mut part);
+            }
+            part
+        };
+        let parts: Vec<PaddedRows<f32>> =
+            self.groups.par_iter().zip(weights.par_chunks(GROUP)).map(group).collect();
+        let mut sum = Matrix::zeros(count, self.columns);
+        for part in &parts {
+            for row in 0..count {
+                sum.row_mut(row).iter_mut().zip(part.row(row)).for_each(|(sum, value)| *sum += value);
             }
         }
-        if squared_length(&own) > 1e-8 {
-            unit(&mut own);
-        } else {
-            own.fill(0.0);
-        }
-        rows.row_mut(row).copy_from_slice(&own);
+        sum
     }
-    rows
+
+    /// Random weights for sums of the rows: what varies much shows in all of them.
+    fn random_weights(&self, count: usize, seed: u64) -> Vec<PaddedRows<f32>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut weights = |rows: usize| {
+            let mut weights = PaddedRows::zeros(count, rows);
+            for row in 0..count {
+                weights.row_mut(row)[..rows].fill_with(|| rng.random_range(-1.0..1.0));
+            }
+            weights
+        };
+        self.groups.iter().flatten().map(|block| weights(block.rows())).collect()
+    }
+}
+
+fn total_square(scores: &[PaddedRows<f32>]) -> f64 {
+    scores.iter().map(|block| f64::from(squared_length(block.as_slice()))).sum()
 }
 
 /// The directions turned to the principal ones within their span, by falling variance, the first `wanted`.
-fn leading(blocks: &[PaddedRows<f32>], directions: &Matrix<f32>, wanted: usize) -> Matrix<f32> {
-    let image = scatter_product(blocks, directions);
+fn leading(directions: &Matrix<f32>, scores: &[PaddedRows<f32>], wanted: usize) -> Matrix<f32> {
     let size = directions.rows();
-    let entry = |at: usize| f64::from(dot_by_lanes(directions.row(at / size), image.row(at % size)));
-    let small: Vec<f64> = (0..size * size).into_par_iter().map(entry).collect();
-    let symmetric =
-        (0..size * size).map(|at| 0.5 * (small[at] + small[at % size * size + at / size])).collect();
-    let (_, vectors) = symmetric_eigen(&Matrix::from_vec(size, size, symmetric));
+    let parts: Vec<PaddedRows<f32>> = scores.par_iter().map(|block| products(block, block)).collect();
+    let entry = |at: usize| parts.iter().map(|part| f64::from(part.row(at / size)[at % size])).sum();
+    let scatter = (0..size * size).into_par_iter().map(entry).collect();
+    let (_, vectors) = symmetric_eigen(&Matrix::from_vec(size, size, scatter));
     let mut out = Matrix::zeros(wanted, directions.columns());
     for row in 0..wanted {
         for (source, &weight) in vectors.column(row).iter().enumerate() {
@@ -194,6 +225,30 @@ fn leading(blocks: &[PaddedRows<f32>], directions: &Matrix<f32>, wanted: usize) 
         }
     }
     out
+}
+
+/// Gram and Schmidt, twice for accuracy; a row that depends on earlier ones becomes zero.
+fn orthonormal(mut rows: Matrix<f32>) -> Matrix<f32> {
+    let columns = rows.columns().max(1);
+    let mut lengths: Vec<f32> = rows.iter_rows().map(|row| squared_length(row).sqrt()).collect();
+    for _ in 0..2 {
+        for row in 0..rows.rows() {
+            let (earlier, later) = rows.as_mut_slice().split_at_mut((row + 1) * columns);
+            let own = &mut earlier[row * columns..];
+            // What is left of a row, next to what it was, is rounding where it depends on earlier ones.
+            if squared_length(own).sqrt() > 1e-4 * lengths[row] {
+                unit(own);
+            } else {
+                own.fill(0.0);
+            }
+            later.par_chunks_mut(columns).for_each(|other| {
+                let along = dot_by_lanes(own, other);
+                other.iter_mut().zip(&*own).for_each(|(other, value)| *other -= along * value);
+            });
+        }
+        lengths.fill(1.0);
+    }
+    rows
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Trainer<'_> {
     pub fn train(&self, given: &[Example]) -> Trained {
         let mut opinions = Vec::new();
         let mut joined = Vec::new();
-        let mut probabilities = self.fit(given, &mut opinions);
+        let (mut head, mut probabilities) = self.fit(given, None, &mut opinions);
         for _ in 0..self.params.selection_rounds {
             let selected = self.select(&labels_of(&probabilities), given);
             let weight = self.params.pseudo_label_weight * given.len() as f64 / selected.len().max(1) as f64;
@@ -46,20 +46,25 @@ impl Trainer<'_> {
             let examples: Vec<Example> = given.iter().copied().chain(pseudo).collect();
             // The rows before are not needed while the next ones are made, and large pools are short of room.
             drop(probabilities);
-            probabilities = self.fit(&examples, &mut opinions);
+            (head, probabilities) = self.fit(&examples, Some(&head), &mut opinions);
             joined.push(selected);
         }
         Trained { probabilities, opinions, joined }
     }
 
-    fn fit(&self, examples: &[Example], opinions: &mut Vec<Vec<u32>>) -> Matrix<f32> {
+    fn fit(
+        &self,
+        examples: &[Example],
+        from: Option<&SoftmaxHead>,
+        opinions: &mut Vec<Vec<u32>>,
+    ) -> (SoftmaxHead, Matrix<f32>) {
         let params = self.params;
-        let head = SoftmaxHead::fit(self.features, examples, self.ways, params.inverse_penalty);
+        let head = SoftmaxHead::fit(self.features, examples, self.ways, params.inverse_penalty, from);
         let start = head.probabilities(self.features);
         opinions.push(labels_of(&start).into_iter().map(|label| label as u32).collect());
         let smooth = self.graph.smooth(&start, params.prediction_share, params.prediction_rounds);
         opinions.push(labels_of(&smooth).into_iter().map(|label| label as u32).collect());
-        smooth
+        (head, smooth)
     }
 
     /// The most credible rows of each class by IDA, given ones left out.
