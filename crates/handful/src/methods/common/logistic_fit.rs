@@ -111,8 +111,7 @@ impl<'a> Objective<'a> {
             residuals.zip(self.examples).for_each(|(residual, (_, c))| *residual *= c);
         }
         kernels.weight_gradient(&self.rows, &self.predictions, &mut self.gradient);
-        for (class, (from, to)) in
-            point.chunks_exact(width).zip(gradient.chunks_exact_mut(width)).enumerate()
+        for (class, (from, to)) in point.chunks_exact(width).zip(gradient.chunks_exact_mut(width)).enumerate()
         {
             to.copy_from_slice(&self.gradient.row(class)[..width]);
             let weights = &from[..width - 1];
