@@ -9,13 +9,10 @@
 //! values of alpha, from the largest that has any g_i down to a thousandth of it (Yikai-Wang/ICI-FSL,
 //! `V1-CVPR20/models/ici.py`). They take rows with g_i = 0 from the smallest alpha upwards, rows that become zero at the same
 //! alpha in the order of their numbers; here those are told apart by how close they are to leaving zero.
-//!
-//! Solved by coordinate descent over rows. Xt = I - U U^T with k orthonormal columns, so `C = U^T (Y - G)` is all that
-//! has to be kept up to date, and a row costs O(kN) instead of O(nN). Where most rows are active the columns of U are
-//! directions that single rows descend slowly; between sweeps a joint step over the active rows, which bounds each
-//! |g_i| by a quadratic and solves for all of them through a k x k system, takes care of those.
 
-use nalgebra::{Cholesky, DMatrix};
+mod descent;
+
+use descent::Descent;
 
 use crate::linalg::{inner_products, symmetric_eigen};
 use crate::matrix::Matrix;
@@ -24,9 +21,6 @@ use crate::scalar::Scalar;
 /// Values of alpha, and the last one as a part of the first.
 const PATH_LENGTH: usize = 100;
 const PATH_END: f64 = 1e-3;
-/// Largest change of an entry of G to stop at (Y has entries of one), and the most sweeps per alpha.
-const TOLERANCE: f64 = 1e-7;
-const MAX_SWEEPS: usize = 10_000;
 
 /// The projector of a task's rows: labelled first, then the pool.
 pub(crate) struct IncidentalPath {
@@ -86,167 +80,9 @@ fn centre(gram: &mut Matrix<f64>) {
     }
 }
 
-/// Coordinate descent with warm starts along the path. Thresholds are n alpha.
-struct Descent<'a> {
-    scores: &'a Matrix<f64>,
-    targets: Matrix<f64>,
-    parameters: Matrix<f64>,
-    active: Vec<bool>,
-    /// U^T (Y - G), k x N.
-    explained: Matrix<f64>,
-    residual: Vec<f64>,
-}
-
-impl<'a> Descent<'a> {
-    fn new(scores: &'a Matrix<f64>, targets: Matrix<f64>) -> Self {
-        let ways = targets.columns();
-        let mut explained = Matrix::zeros(scores.columns(), ways);
-        for (score, target) in scores.iter_rows().zip(targets.iter_rows()) {
-            for (k, value) in score.iter().enumerate() {
-                explained.row_mut(k).iter_mut().zip(target).for_each(|(to, y)| *to += value * y);
-            }
-        }
-        let count = targets.rows();
-        let parameters = Matrix::zeros(count, ways);
-        Self { scores, targets, parameters, active: vec![false; count], explained, residual: vec![0.0; ways] }
-    }
-
-    /// Writes row i of Xt (Y - G) into `residual`.
-    fn refresh_residual(&mut self, row: usize) {
-        let pairs = self.targets.row(row).iter().zip(self.parameters.row(row));
-        self.residual.iter_mut().zip(pairs).for_each(|(to, (y, g))| *to = y - g);
-        for (k, score) in self.scores.row(row).iter().enumerate() {
-            let explained = self.explained.row(k);
-            self.residual.iter_mut().zip(explained).for_each(|(to, value)| *to -= score * value);
-        }
-    }
-
-    fn largest_residual(&mut self) -> f64 {
-        let mut largest: f64 = 0.0;
-        for row in 0..self.targets.rows() {
-            self.refresh_residual(row);
-            largest = largest.max(length(&self.residual));
-        }
-        largest
-    }
-
-    /// Minimises at one threshold: all rows, then the active ones until they settle, until a pass over all changes nothing.
-    fn solve(&mut self, threshold: f64) {
-        for _ in 0..MAX_SWEEPS {
-            if self.sweep(threshold, false) <= TOLERANCE {
-                return;
-            }
-            for _ in 0..MAX_SWEEPS {
-                self.joint_step(threshold);
-                if self.sweep(threshold, true) <= TOLERANCE {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Updates rows in turn; returns the largest change.
-    fn sweep(&mut self, threshold: f64, only_active: bool) -> f64 {
-        let mut largest: f64 = 0.0;
-        for row in 0..self.targets.rows() {
-            if only_active && !self.active[row] {
-                continue;
-            }
-            self.refresh_residual(row);
-            let own = 1.0 - self.scores.row(row).iter().map(|score| score * score).sum::<f64>();
-            if own <= f64::EPSILON {
-                // The principal scores fit this row whatever its label.
-                continue;
-            }
-            let parameters = self.parameters.row_mut(row);
-            self.residual.iter_mut().zip(&*parameters).for_each(|(to, g)| *to += own * g);
-            let norm = length(&self.residual);
-            let shrink = if norm > threshold { (1.0 - threshold / norm) / own } else { 0.0 };
-            self.active[row] = shrink > 0.0;
-            for (parameter, residual) in parameters.iter_mut().zip(&mut self.residual) {
-                let change = shrink * *residual - *parameter;
-                *parameter += change;
-                *residual = change;
-                largest = largest.max(change.abs());
-            }
-            for (k, score) in self.scores.row(row).iter().enumerate() {
-                let explained = self.explained.row_mut(k).iter_mut();
-                explained.zip(&self.residual).for_each(|(to, change)| *to -= score * change);
-            }
-        }
-        largest
-    }
-
-    /// Minimises the bound `|g_i| <= |g_i|^2 / (2 |g'_i|) + |g'_i| / 2` around the current g' over all active rows:
-    /// `(M - U U^T) G = B` with `M = 1 + threshold / |g'_i|` on the diagonal and B the active rows of Xt Y.
-    fn joint_step(&mut self, threshold: f64) {
-        let active: Vec<usize> = (0..self.active.len()).filter(|&row| self.active[row]).collect();
-        let (rank, ways) = (self.scores.columns(), self.targets.columns());
-        if active.is_empty() || rank == 0 {
-            return;
-        }
-        let inverse: Vec<f64> =
-            active.iter().map(|&row| 1.0 / (1.0 + threshold / length(self.parameters.row(row)))).collect();
-        // Xt Y = Y - U (U^T Y), and U^T Y = C + U^T G.
-        let mut whole = self.explained.clone();
-        for &row in &active {
-            for (k, score) in self.scores.row(row).iter().enumerate() {
-                let parameters = self.parameters.row(row);
-                whole.row_mut(k).iter_mut().zip(parameters).for_each(|(to, g)| *to += score * g);
-            }
-        }
-        let mut system = DMatrix::<f64>::identity(rank, rank);
-        let mut right = DMatrix::<f64>::zeros(rank, ways);
-        let mut wanted = Matrix::zeros(active.len(), ways);
-        for (at, &row) in active.iter().enumerate() {
-            let scores = self.scores.row(row);
-            let own = wanted.row_mut(at);
-            own.copy_from_slice(self.targets.row(row));
-            for (k, score) in scores.iter().enumerate() {
-                own.iter_mut().zip(whole.row(k)).for_each(|(to, value)| *to -= score * value);
-            }
-            for (k, score) in scores.iter().enumerate() {
-                let scaled = score * inverse[at];
-                (0..rank).for_each(|other| system[(k, other)] -= scaled * scores[other]);
-                (0..ways).for_each(|class| right[(k, class)] += scaled * own[class]);
-            }
-        }
-        let Some(factor) = Cholesky::new(system) else {
-            return;
-        };
-        let joint = factor.solve(&right);
-        self.explained = whole;
-        for (at, &row) in active.iter().enumerate() {
-            let scores = self.scores.row(row);
-            let parameters = self.parameters.row_mut(row);
-            for (class, parameter) in parameters.iter_mut().enumerate() {
-                let shared: f64 = scores.iter().enumerate().map(|(k, score)| score * joint[(k, class)]).sum();
-                *parameter = inverse[at] * (wanted.row(at)[class] + shared);
-            }
-            for (k, score) in scores.iter().enumerate() {
-                let explained = self.explained.row_mut(k).iter_mut();
-                explained.zip(&*parameters).for_each(|(to, g)| *to -= score * g);
-            }
-        }
-    }
-
-    /// For a row at zero, how far it is from leaving: one minus the part of the threshold that pulls at it.
-    fn slack(&mut self, row: usize, threshold: f64) -> Option<f64> {
-        if self.active[row] {
-            return None;
-        }
-        self.refresh_residual(row);
-        let pull = if threshold > 0.0 { length(&self.residual) / threshold } else { 0.0 };
-        Some(1.0 - pull.clamp(0.0, 1.0))
-    }
-}
-
-fn length(values: &[f64]) -> f64 {
-    values.iter().map(|value| value * value).sum::<f64>().sqrt()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::descent::length;
     use super::*;
 
     /// Two clouds along the first axis; the label of pool row 3 is wrong.
