@@ -15,6 +15,7 @@ impl Lanes for Avx2 {
     type Element = f32;
     type Vector = __m256;
     const WIDTH: usize = 8;
+    const REGISTERS: usize = 16;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m256 {

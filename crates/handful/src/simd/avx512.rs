@@ -15,6 +15,7 @@ impl Lanes for Avx512 {
     type Element = f32;
     type Vector = __m512;
     const WIDTH: usize = 16;
+    const REGISTERS: usize = 32;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m512 {

@@ -15,6 +15,8 @@ pub(crate) trait Lanes: Copy {
     type Vector: Copy;
     /// Elements in a register.
     const WIDTH: usize;
+    /// Registers there are: 16 or 32.
+    const REGISTERS: usize;
 
     unsafe fn load(from: *const Self::Element) -> Self::Vector;
     unsafe fn store(to: *mut Self::Element, vector: Self::Vector);

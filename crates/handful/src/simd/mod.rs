@@ -184,6 +184,15 @@ macro_rules! instantiate {
 
 instantiate!(portable_f32_kernels, portable::PortableF32, f32, Path::Portable);
 instantiate!(portable_f64_kernels, portable::PortableF64, f64, Path::Portable);
+// Wider registers for the same array operations, and no fused ones: the same bits in half the time.
+#[cfg(target_arch = "x86_64")]
+instantiate!(
+    wide_f64_kernels,
+    portable::PortableF64,
+    f64,
+    Path::Portable,
+    target_feature(enable = "avx2")
+);
 #[cfg(target_arch = "x86_64")]
 instantiate!(avx2_kernels, avx2::Avx2, f32, Path::Avx2, target_feature(enable = "avx2,fma"));
 #[cfg(target_arch = "x86_64")]
@@ -200,8 +209,12 @@ pub(crate) fn best_f32() -> &'static Kernels<f32> {
     })
 }
 
-/// The double-precision reference kernels.
-pub(crate) fn portable_f64() -> &'static Kernels<f64> {
+/// The double-precision reference kernels. The machine changes their speed, never their results.
+pub(crate) fn reference_f64() -> &'static Kernels<f64> {
+    #[cfg(target_arch = "x86_64")]
+    if Path::Avx2.is_available() {
+        return &wide_f64_kernels::KERNELS;
+    }
     &portable_f64_kernels::KERNELS
 }
 

@@ -15,6 +15,7 @@ impl Lanes for Neon {
     type Element = f32;
     type Vector = float32x4_t;
     const WIDTH: usize = 4;
+    const REGISTERS: usize = 32;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> float32x4_t {

@@ -16,6 +16,7 @@ macro_rules! array_lanes {
             type Element = $element;
             type Vector = [$element; $width];
             const WIDTH: usize = $width;
+            const REGISTERS: usize = 16;
 
             #[inline(always)]
             unsafe fn load(from: *const $element) -> Self::Vector {

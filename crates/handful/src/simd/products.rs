@@ -38,9 +38,9 @@ pub(crate) unsafe fn scores<S: Lanes>(
     bias: *const S::Element,
     scores: &Strided<*mut S::Element>,
 ) {
-    // SAFETY: forwarded; two rows per block fill AVX2's sixteen registers, four the thirty-two of the others.
+    // SAFETY: forwarded; two rows per block fill sixteen registers, four thirty-two.
     unsafe {
-        if S::WIDTH == 8 {
+        if S::REGISTERS == 16 {
             score_rows::<S, 2>(columns, rows, weights, bias, scores);
         } else {
             score_rows::<S, 4>(columns, rows, weights, bias, scores);
@@ -146,7 +146,7 @@ pub(crate) unsafe fn weight_gradient<S: Lanes>(
 ) {
     // SAFETY: forwarded; the strips per block are chosen as in `scores`.
     unsafe {
-        if S::WIDTH == 8 {
+        if S::REGISTERS == 16 {
             gradient_strips::<S, 2>(add, columns, rows, residuals, gradient);
         } else {
             gradient_strips::<S, 4>(add, columns, rows, residuals, gradient);

@@ -244,3 +244,28 @@ fn a_path_this_machine_lacks_is_refused_by_name() {
     let error = "sse9".parse::<Path>().expect_err("no such path").to_string();
     assert!(error.contains("sse9") && error.contains("portable"), "{error}");
 }
+
+#[test]
+fn double_precision_is_the_same_bits_with_wider_registers() {
+    let (narrow, wide) = (&portable_f64_kernels::KERNELS, reference_f64());
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    for (rows, columns, classes) in SIZES {
+        let z = PaddedRows::from_matrix(&random(&mut rng, rows, columns).cast::<f64>());
+        let w = PaddedRows::from_matrix(&random(&mut rng, classes, columns).cast::<f64>());
+        let run = |kernels: &Kernels<f64>| {
+            let mut logits = PaddedRows::zeros(classes, rows);
+            let mut predictions = PaddedRows::zeros(classes, rows);
+            let mut log_normalizer = vec![0.0; logits.stride()];
+            let mut gradient = PaddedRows::zeros(classes, columns);
+            kernels.scores(&z, &w, &vec![0.5; classes], &mut logits);
+            kernels.softmax(&logits, &mut predictions, &mut log_normalizer);
+            kernels.weight_gradient(&z, &predictions, &mut gradient);
+            [logits.as_slice(), predictions.as_slice(), &log_normalizer, gradient.as_slice()]
+                .concat()
+                .into_iter()
+                .map(f64::to_bits)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(run(narrow), run(wide));
+    }
+}
