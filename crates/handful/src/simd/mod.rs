@@ -186,13 +186,7 @@ instantiate!(portable_f32_kernels, portable::PortableF32, f32, Path::Portable);
 instantiate!(portable_f64_kernels, portable::PortableF64, f64, Path::Portable);
 // Wider registers for the same array operations, and no fused ones: the same bits in half the time.
 #[cfg(target_arch = "x86_64")]
-instantiate!(
-    wide_f64_kernels,
-    portable::PortableF64,
-    f64,
-    Path::Portable,
-    target_feature(enable = "avx2")
-);
+instantiate!(wide_f64_kernels, portable::PortableF64, f64, Path::Portable, target_feature(enable = "avx2"));
 #[cfg(target_arch = "x86_64")]
 instantiate!(avx2_kernels, avx2::Avx2, f32, Path::Avx2, target_feature(enable = "avx2,fma"));
 #[cfg(target_arch = "x86_64")]
