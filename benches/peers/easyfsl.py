@@ -28,25 +28,48 @@ import torch
 from easyfsl import methods as heads
 from torch import nn
 
+
+def minus_squared_distances(samples, prototypes, scale):
+    return -scale * ((samples[:, None, :] - prototypes[None, :, :]) ** 2).sum(dim=2)
+
+
+class SquaredTIM(heads.TIM):
+    """easyfsl's TIM with the logits of its authors, which handful has: what is left of the difference to handful?"""
+
+    def cosine_distance_to_prototypes(self, samples):
+        return minus_squared_distances(samples, self.prototypes, 0.5)
+
+
+class SquaredTransductiveFinetuning(heads.TransductiveFinetuning):
+    """The same for transductive fine-tuning, at handful's temperature (15 / 2 for the 10 that logits are multiplied by)."""
+
+    def l2_distance_to_prototypes(self, samples):
+        return minus_squared_distances(samples, self.prototypes, 0.75)
+
+
+ENTROPY_MIN = ["transform=none", "basis=original", "steps=10", "learning_rate=1e-4", "head=prototype"]
+TIM = ["transform=none", "basis=original", "steps=50", "learning_rate=1e-3", "cross_entropy_weight=1",
+       "conditional_weight=0.1", "temperature=0.2"]
+TIM_ARGUMENTS = {"fine_tuning_steps": 50, "fine_tuning_lr": 1e-3, "cross_entropy_weight": 1.0,
+                 "marginal_entropy_weight": 1.0, "conditional_entropy_weight": 0.1, "temperature": 10.0}
+FINETUNING_ARGUMENTS = {"fine_tuning_steps": 10, "fine_tuning_lr": 1e-4, "temperature": 10.0}
+
 # Head, its arguments, handful's method for it, changed parameters, and why the two may differ.
 PAIRS = [
     ("ProtoNet", heads.PrototypicalNetworks, {}, "protonet", ["transform=none"], ""),
     ("SimpleShot", heads.SimpleShot, {}, "simpleshot:easyfsl", ["transform=none"], ""),
     ("Finetune", heads.Finetune, {"fine_tuning_steps": 50, "fine_tuning_lr": 1e-4, "temperature": 10.0},
      "baseline-pp:easyfsl", [], ""),
-    ("TransductiveFinetuning", heads.TransductiveFinetuning,
-     {"fine_tuning_steps": 10, "fine_tuning_lr": 1e-4, "temperature": 10.0},
-     "entropy-min", ["transform=none", "basis=original", "steps=10", "learning_rate=1e-4", "head=prototype"],
+    ("TransductiveFinetuning", heads.TransductiveFinetuning, FINETUNING_ARGUMENTS, "entropy-min", ENTROPY_MIN,
      "logits are distances there, squared distances here"),
+    ("TransductiveFinetuning, our logits", SquaredTransductiveFinetuning, FINETUNING_ARGUMENTS, "entropy-min", ENTROPY_MIN,
+     "squared distances there too"),
     ("BD-CSPN", heads.BDCSPN, {}, "bd-cspn:easyfsl", ["transform=none"], ""),
     ("LaplacianShot", heads.LaplacianShot, {"inference_steps": 20, "knn": 3, "lambda_regularization": 0.7},
      "laplacianshot:easyfsl", ["transform=none"], ""),
-    ("TIM", heads.TIM,
-     {"fine_tuning_steps": 50, "fine_tuning_lr": 1e-3, "cross_entropy_weight": 1.0, "marginal_entropy_weight": 1.0,
-      "conditional_entropy_weight": 0.1, "temperature": 10.0},
-     "tim-gd:authors", ["transform=none", "basis=original", "steps=50", "learning_rate=1e-3", "cross_entropy_weight=1", "conditional_weight=0.1",
-                "temperature=0.2"],
+    ("TIM", heads.TIM, TIM_ARGUMENTS, "tim-gd:authors", TIM,
      "logits are cosines times 10 there, distances to free prototypes here"),
+    ("TIM, our logits", SquaredTIM, TIM_ARGUMENTS, "tim-gd:authors", TIM, "squared distances there too"),
     ("PT-MAP", heads.PTMAP, {"fine_tuning_steps": 10, "fine_tuning_lr": 0.2, "lambda_regularization": 10.0,
                              "power_factor": 0.5},
      "pt-map:easyfsl", ["transform=power"], "exp(-10 d^2) underflows in single precision there"),
