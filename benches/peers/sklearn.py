@@ -56,7 +56,7 @@ def answer(method, features, given):
     if method == "LabelSpreading rbf":
         return LabelSpreading(kernel="rbf", gamma=10, alpha=0.8, max_iter=100).fit(rows, given).transduction_
     rows = PCA(COMPONENTS, svd_solver="randomized", random_state=0).fit_transform(rows)
-    base = LogisticRegression(C=10, max_iter=200)
+    base = LogisticRegression(C=10)
     return SelfTrainingClassifier(base, criterion="k_best", k_best=max(1, len(rows) // 10)).fit(rows, given).predict(rows)
 
 

@@ -29,6 +29,7 @@ pub mod methods;
 pub mod objective;
 pub mod parameters;
 pub mod presets;
+mod root;
 pub mod scalar;
 mod segment;
 pub mod select;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::basis::Basis;
 use crate::error::TaskError;
 use crate::matrix::Matrix;
+use crate::root::are_signed;
 use crate::scalar::Scalar;
 use crate::smoothing::smooth;
 use crate::sums::squared_length;
@@ -25,8 +26,8 @@ pub enum Step {
     L2,
     /// Subtract the mean feature of the base classes, which the task must carry.
     Centre,
-    /// Square root of each entry's size, with the entry's sign. PT-MAP's power transform, which the literature applies
-    /// to non-negative features only, where the two are the same.
+    /// Square root of each entry's size, with the entry's sign; nothing where the features are signed (`root.rs`). PT-MAP's
+    /// power transform, which the literature applies to non-negative features only.
     Power,
     /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
     /// support mean is the mean of the class means, so that unequal shots do not move it.
@@ -114,7 +115,11 @@ impl Transform {
             }
             match step {
                 Step::L2 => parts.into_iter().for_each(|rows| normalise(rows)),
-                Step::Power => parts.into_iter().for_each(|rows| signed_root(rows)),
+                Step::Power => {
+                    if !are_signed(parts.iter().map(|rows| rows.as_slice())) {
+                        parts.into_iter().for_each(|rows| signed_root(rows));
+                    }
+                }
                 Step::Centre => {
                     let mean = task.base_mean().ok_or(TaskError::NoBaseMean)?;
                     parts.into_iter().for_each(|rows| subtract(rows, mean));
@@ -297,9 +302,13 @@ mod tests {
     }
 
     #[test]
-    fn power_keeps_the_sign() {
-        let given = task(vec![1.0, 2.0, 3.0, 4.0], vec![25.0, -36.0]);
-        let done = "power".parse::<Transform>().expect("known").apply(&given).expect("valid");
-        assert_eq!(done.query().as_slice(), &[5.0, -6.0]);
+    fn power_keeps_the_sign_of_a_few_and_leaves_signed_features_alone() {
+        let root = |query: Vec<f64>| {
+            let given = task(vec![1.0, 2.0, 3.0, 4.0], query);
+            let done = "power".parse::<Transform>().expect("known").apply(&given).expect("valid");
+            done.query().as_slice().to_vec()
+        };
+        assert_eq!(root(vec![25.0, -0.25]), [5.0, -0.5]);
+        assert_eq!(root(vec![25.0, -36.0]), [25.0, -36.0]);
     }
 }

@@ -27,6 +27,18 @@ pub(crate) struct Example {
     pub weight: f64,
 }
 
+impl Example {
+    /// The given labels, a class with n of N labels and C classes weighted by `(N / (C n))^balance` for each: people label
+    /// what they come across, so how many labels a class has says little about its size.
+    pub fn given(labels: &[(usize, usize)], ways: usize, balance: f64) -> Vec<Self> {
+        let mut counts = vec![0.0; ways];
+        labels.iter().for_each(|&(_, class)| counts[class] += 1.0);
+        let even = labels.len() as f64 / ways as f64;
+        let weight = |class: usize| (even / counts[class]).powf(balance);
+        labels.iter().map(|&(row, class)| Self { row, class, weight: weight(class) }).collect()
+    }
+}
+
 /// Weights and biases, one row per class.
 pub(crate) struct SoftmaxHead {
     /// Both as they were fitted, the bias behind the weights.
@@ -70,5 +82,23 @@ impl SoftmaxHead {
             }
         });
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_of_a_class_with_many_weigh_less_and_all_the_same_when_classes_have_as_many() {
+        let labels = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1)];
+        let weights =
+            |balance| Example::given(&labels, 2, balance).iter().map(|e| e.weight).collect::<Vec<_>>();
+        assert_eq!(weights(0.0), [1.0; 6]);
+        assert_eq!(weights(1.0), [0.75, 0.75, 0.75, 0.75, 1.5, 1.5]);
+        let half = weights(0.5);
+        assert!((half[0] - 0.75f64.sqrt()).abs() < 1e-12 && (half[5] - 1.5f64.sqrt()).abs() < 1e-12);
+        let even = Example::given(&[(0, 0), (1, 1), (2, 2)], 3, 0.5);
+        assert!(even.iter().all(|example| example.weight == 1.0));
     }
 }

@@ -93,8 +93,7 @@ pub fn label_pool(
 ) -> Result<Labelling, LabelError> {
     params.check()?;
     check(pool, labels, ways)?;
-    let given: Vec<Example> =
-        labels.iter().map(|&(row, class)| Example { row, class, weight: 1.0 }).collect();
+    let given = Example::given(labels, ways, params.class_balance);
     let mut features = Projection::fit(pool, params.components, params.seed)?.apply(pool)?;
     unit_rows(&mut features);
     let exact = pool.rows() <= params.exact_rows;

@@ -1,8 +1,8 @@
 //! From features as they come to the few coordinates in which rows are compared.
 //!
-//! Each row becomes `z = u(u(sqrt x) - m)` (u divides by the length, the root keeps the sign, m is the mean), which
-//! is what the preset `default` of dm-ida does to its features plus centring, and then its coordinates on the leading
-//! principal directions. The directions come from a sample of the pool by subspace iteration, started from random sums
+//! Each row becomes `z = u(u(sqrt x) - m)` (u divides by the length, the root keeps the sign and is left out where features
+//! are signed, m is the mean), which is what the preset `default` of dm-ida does to its features plus centring, and then
+//! its coordinates on the leading principal directions. The directions come from a sample of the pool by subspace iteration, started from random sums
 //! of its rows: a few products with the sample instead of a factorisation of a d x d matrix.
 
 use rand::{RngExt, SeedableRng};
@@ -13,6 +13,7 @@ use super::LabelError;
 use super::pool::{PoolRows, evenly_spread};
 use crate::linalg::symmetric_eigen;
 use crate::matrix::Matrix;
+use crate::root::are_signed;
 use crate::scalar::Scalar;
 use crate::simd::PaddedRows;
 use crate::sums::{dot_by_lanes, squared_length};
@@ -35,6 +36,8 @@ const BLOCK: usize = 256;
 
 /// Mean and principal directions of a pool.
 pub(crate) struct Projection {
+    /// Whether the root is taken.
+    rooted: bool,
     mean: Vec<f32>,
     directions: PaddedRows<f32>,
 }
@@ -48,7 +51,8 @@ impl Projection {
             return Err(LabelError::NotFinite { row: numbers[row], column, value });
         }
         let columns = sample.columns();
-        sample.as_mut_slice().par_chunks_mut(columns).for_each(unit_root);
+        let rooted = !are_signed([sample.as_slice()]);
+        sample.as_mut_slice().par_chunks_mut(columns).for_each(|row| unit_root(row, rooted));
         let mean = sample.mean_row();
         sample.as_mut_slice().par_chunks_mut(columns).for_each(|row| centred_unit(row, &mean));
         let sample = Sample::new(&sample);
@@ -71,7 +75,7 @@ impl Projection {
             last_rise = rise;
         }
         let directions = leading(&directions, &scores, wanted);
-        Ok(Self { mean, directions: PaddedRows::from_matrix(&directions) })
+        Ok(Self { rooted, mean, directions: PaddedRows::from_matrix(&directions) })
     }
 
     /// Coordinates of every row of the pool; reads it once.
@@ -105,7 +109,7 @@ impl Projection {
         for (at, row) in rows.chunks_exact(columns).enumerate() {
             let copy = &mut padded.row_mut(at)[..columns];
             copy.copy_from_slice(row);
-            unit_root(copy);
+            unit_root(copy, self.rooted);
             centred_unit(copy, &self.mean);
         }
         let scores = products(&padded, &self.directions);
@@ -121,9 +125,11 @@ fn all_finite(values: &[f32]) -> bool {
     values.iter().fold(true, |finite, value| finite & value.is_finite())
 }
 
-/// `sqrt|x| sign(x)`, then unit length; a row of zeros stays.
-fn unit_root(row: &mut [f32]) {
-    row.iter_mut().for_each(|value| *value = value.abs().sqrt().copysign(*value));
+/// `sqrt|x| sign(x)` if wanted, then unit length; a row of zeros stays.
+fn unit_root(row: &mut [f32], rooted: bool) {
+    if rooted {
+        row.iter_mut().for_each(|value| *value = value.abs().sqrt().copysign(*value));
+    }
     unit(row);
 }
 
@@ -275,7 +281,8 @@ mod tests {
         let pool = pool(300, 20);
         let projected = Projection::fit(&pool, 2, 1).expect("finite").apply(&pool).expect("readable");
         let mut rows = pool.clone();
-        rows.as_mut_slice().chunks_exact_mut(20).for_each(unit_root);
+        let rooted = !are_signed([rows.as_slice()]);
+        rows.as_mut_slice().chunks_exact_mut(20).for_each(|row| unit_root(row, rooted));
         let mean = rows.mean_row();
         rows.as_mut_slice().chunks_exact_mut(20).for_each(|row| centred_unit(row, &mean));
         let rows: Matrix<f64> = rows.cast();

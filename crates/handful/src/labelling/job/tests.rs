@@ -44,6 +44,21 @@ fn unequal_classes_from_unequal_labels() {
     assert!(!labelling.calibration.fitted, "five labels can be left out, not ten");
 }
 
+/// A root of signed features blows their noise up: three clouds that the nearest mean labels to 82% were labelled to 54%.
+#[test]
+fn signed_features_of_few_dimensions_are_labelled_as_well_as_others() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let mut normal = || (0..12).map(|_| rng.random_range(-1.0..1.0f32)).sum::<f32>() / 2.0;
+    let classes: Vec<usize> = (0..240).map(|row| row % 3).collect();
+    let centre = |at: usize| if at % 8 == classes[at / 8] { 2.0 } else { 0.0 };
+    let pool = Matrix::from_vec(240, 8, (0..240 * 8).map(|at| centre(at) + 0.7 * normal()).collect());
+    for each in [1, 2, 5] {
+        let labels = first_of_each(&classes, 3, each);
+        let labelling = label_pool(&pool, &labels, 3, &LabelParams::default()).expect("valid");
+        assert!(accuracy(&labelling, &classes) > 0.85, "{each}: {}", accuracy(&labelling, &classes));
+    }
+}
+
 #[test]
 fn landmarks_come_to_what_the_exact_kernel_says() {
     let (pool, classes) = clusters(&[400, 300, 200], 0.5);
