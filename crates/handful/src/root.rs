@@ -2,8 +2,8 @@
 //!
 //! The square root (PT-MAP's power transform) evens out the long tails of features that a rectifier made: none of them
 //! negative, many zero, a few large. Features that are signed have no such tails, and a root blows up what is noise
-//! around zero. On the CIFAR-FS validation features turned by a rotation it costs up to 0.3 points at one and at five
-//! shots, on their 64 principal components 2.9 and 1.5, and on made-up clouds in eight dimensions a third of all labels.
+//! around zero: on the principal components of the CIFAR-FS validation features it costs three points at one shot
+//! (docs/results.md), on made-up clouds in eight dimensions a third of all labels.
 
 use crate::scalar::Scalar;
 
