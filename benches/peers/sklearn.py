@@ -7,7 +7,7 @@
 FEATURES.npz holds `features` [rows, dim] and `labels` [rows]. handful draws the pools (`--evaluate --draws-to`), so that
 both sides label the same rows from the same labels. scikit-learn gets the features as handful prepares them (signed
 square root, unit length, centred, unit length), which is better for every one of its methods than the raw ones, and
-self-training their first 128 principal components, in which its ten fits to the growing pool take a tenth of the time.
+self-training their first 128 principal components, so that its ten fits to the growing pool take seconds.
 
 Two times are taken. "In memory": from the features of a pool in memory to its labels, preparing them included on both
 sides. "Whole job": the first --jobs draws again as a person would run them, each in a process of its own that reads the
