@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use handful::matrix::Matrix;
+use handful::Matrix;
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset, open_images};
 use handful_data::{ClassIndex, FeatureTable, write_half_npz, write_table};
 use handful_vision::backbone::Backbone;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::raw_table::{KnownNames, Labels, RawTable};
 use crate::error::DataError;

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 use handful_data::{FeatureTable, content_digest};
 
 use super::atomic;

@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use batch::{Batch, Trouble, Values};
 use flatbuffer::Table;
-use handful::matrix::Matrix;
+use handful::Matrix;
 use schema::{Field, Type};
 
 use super::{

@@ -13,7 +13,7 @@ mod thrift;
 use std::path::Path;
 
 use encoding::Values;
-use handful::matrix::Matrix;
+use handful::Matrix;
 pub(crate) use metadata::CLASS_NAMES_KEY;
 use metadata::{Footer, Leaf, Physical};
 use pages::{Budget, Column, read_chunk};
