@@ -4,7 +4,7 @@
 //! name with [`methods::build`], turns it into a [`solution::Solution`].
 //!
 //! ```
-//! use handful::matrix::Matrix;
+//! use handful::Matrix;
 //! use handful::task::{Task, Unlabeled};
 //!
 //! let support = Matrix::from_vec(2, 2, vec![1.0, 0.1, 0.1, 1.0]);
