@@ -5,11 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::atomic::WriteError;
+
 /// What went wrong while reading, writing or sampling.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The operating system could not read or write the file.
+    /// The operating system could not read the file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -17,6 +19,10 @@ pub enum DataError {
         /// What the operating system said.
         source: std::io::Error,
     },
+
+    /// The file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
 
     /// The name of the file says nothing about a format that can be read or written.
     #[error("{}: unknown kind of file; expected one of {expected}", path.display())]
@@ -165,6 +171,10 @@ pub enum DataError {
 impl DataError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::Write(WriteError::new(path, source))
     }
 
     pub(crate) fn malformed(path: &Path, format: &'static str, reason: impl Into<String>) -> Self {

@@ -4,12 +4,8 @@
 
 use std::{io::Write, path::Path};
 
-use super::{
-    create,
-    parquet::{Thrift, group, leaf, push_text},
-    position,
-};
-use crate::error::DataError;
+use super::parquet::{Thrift, group, leaf, position, push_text};
+use crate::{atomic::write_file, error::DataError};
 
 /// Rows in one group.
 const GROUP_ROWS: usize = 100_000;
@@ -56,8 +52,8 @@ pub fn write_columns(path: &Path, columns: &[(&str, Cells)]) -> Result<(), DataE
         let path = path.to_owned();
         return Err(DataError::LengthMismatch { path, features: rows, what: "cells", other: cells.len() });
     }
-    create(path, |out| {
-        let io = |error| DataError::io(path, error);
+    write_file(path, |out| {
+        let io = |error| DataError::write(path, error);
         out.write_all(b"PAR1").map_err(io)?;
         let mut groups = Vec::new();
         for first in (0..rows).step_by(GROUP_ROWS) {

@@ -4,12 +4,11 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::{BufWriter, Seek, Write},
     path::Path,
 };
 
-use super::{create, position};
-use crate::{error::DataError, readers::parquet::CLASS_NAMES_KEY, table::FeatureTable};
+use crate::{atomic::write_file, error::DataError, readers::parquet::CLASS_NAMES_KEY, table::FeatureTable};
 
 /// Bytes of features in one group of rows: what a reader holds at once.
 const GROUP_BYTES: usize = 32 << 20;
@@ -17,8 +16,8 @@ const GROUP_BYTES: usize = 32 << 20;
 /// Writes the file.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
     let columns = columns(table);
-    create(path, |out| {
-        let io = |error| DataError::io(path, error);
+    write_file(path, |out| {
+        let io = |error| DataError::write(path, error);
         out.write_all(b"PAR1").map_err(io)?;
         let rows_at_once = (GROUP_BYTES / (4 * table.dim())).max(1);
         let mut groups = Vec::new();
@@ -94,7 +93,7 @@ impl Column {
                 page.extend(table.gather(rows).as_slice().iter().flat_map(|value| value.to_le_bytes()));
             }
         }
-        let io = |error| DataError::io(path, error);
+        let io = |error| DataError::write(path, error);
         let start = position(path, out)?;
         let mut header = Thrift::default();
         header.integer(1, 0).integer(2, page.len() as i64).integer(3, page.len() as i64);
@@ -107,6 +106,11 @@ impl Column {
         out.write_all(&page).map_err(io)?;
         Ok(Chunk { start, bytes: (header.len() + page.len()) as u64, values })
     }
+}
+
+/// The position in a file that is being written.
+pub(super) fn position(path: &Path, out: &mut BufWriter<File>) -> Result<u64, DataError> {
+    out.stream_position().map_err(|error| DataError::write(path, error))
 }
 
 pub(super) fn push_text(page: &mut Vec<u8>, text: &str) {
