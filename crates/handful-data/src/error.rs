@@ -33,6 +33,18 @@ pub enum DataError {
         expected: &'static str,
     },
 
+    /// This build leaves out the libraries for the format.
+    #[error(
+        "{}: this program was built without {format}; build it with its default features, or convert the file",
+        path.display()
+    )]
+    NotBuilt {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+    },
+
     /// The bytes are not what the format demands: truncated, corrupt or another format altogether.
     #[error("{}: not a valid {format} file: {reason}", path.display())]
     Malformed {
@@ -175,6 +187,11 @@ impl DataError {
 
     pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
         Self::Write(WriteError::new(path, source))
+    }
+
+    #[cfg(not(feature = "tables"))]
+    pub(crate) fn not_built(path: &Path, format: &'static str) -> Self {
+        Self::NotBuilt { path: path.to_owned(), format }
     }
 
     pub(crate) fn malformed(path: &Path, format: &'static str, reason: impl Into<String>) -> Self {

@@ -4,12 +4,16 @@
 //! Features are streamed, so that a table larger than memory can be converted, and a file appears under its name
 //! only when it is complete.
 
+#[cfg(feature = "tables")]
 mod columns;
 mod delimited;
 mod npy;
 mod npz;
+#[cfg(feature = "tables")]
 mod parquet;
 mod safetensors;
+#[cfg(not(feature = "tables"))]
+mod without_tables;
 
 use std::{io::Write, path::Path};
 
@@ -20,7 +24,10 @@ use crate::{
     table::FeatureTable,
 };
 
+#[cfg(feature = "tables")]
 pub use columns::{Cells, write_columns};
+#[cfg(not(feature = "tables"))]
+pub use without_tables::{Cells, write_columns};
 
 const WRITABLE: &str = ".npy, .npz, .safetensors, .parquet, .csv, .tsv";
 
@@ -41,7 +48,10 @@ pub fn write_table(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
         TableFormat::Npy => npy::write(path, table),
         TableFormat::Npz => npz::write(path, table),
         TableFormat::Safetensors => safetensors::write(path, table),
+        #[cfg(feature = "tables")]
         TableFormat::Parquet => parquet::write(path, table),
+        #[cfg(not(feature = "tables"))]
+        TableFormat::Parquet => Err(DataError::not_built(path, "Parquet")),
         TableFormat::Csv => delimited::write(path, table, Separator::Comma),
         TableFormat::Tsv => delimited::write(path, table, Separator::Tab),
         _ => Err(unknown()),
