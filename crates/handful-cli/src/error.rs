@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use handful::error::ParamError;
 use handful_bench::study::StudyError;
 use handful_data::DataError;
+use handful_data::atomic::WriteError;
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +39,32 @@ impl CliError {
 
 impl From<DataError> for CliError {
     fn from(error: DataError) -> Self {
-        Self::usage(error)
+        match error {
+            DataError::Write(error) => error.into(),
+            other => Self::usage(other),
+        }
     }
+}
+
+impl From<WriteError> for CliError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Destination { .. } => Self::usage(error),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+/// Whether the disk failed, not the user: it is full, over its quota or cannot be written to.
+pub fn is_device_failure(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+            | ErrorKind::FileTooLarge
+            | ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 impl From<ParamError> for CliError {
@@ -66,6 +91,7 @@ impl From<handful_vision::error::VisionError> for CliError {
     fn from(error: handful_vision::error::VisionError) -> Self {
         match error {
             handful_vision::error::VisionError::Diverged { .. } => Self::Failed(error.to_string()),
+            handful_vision::error::VisionError::Data(error) => error.into(),
             other => Self::usage(other),
         }
     }
@@ -84,14 +110,28 @@ fn nearest_known(error: &ParamError) -> Option<String> {
     (similarity(&best) > 0.7).then(|| best.to_owned())
 }
 
+/// Whether an error says that the reader of our output is gone; the writer of CSV wraps it in an error of its own.
+pub fn is_closed_pipe(error: &std::io::Error) -> bool {
+    let wrapped = error.get_ref().and_then(|inner| inner.downcast_ref::<csv::Error>());
+    let error = match wrapped.map(csv::Error::kind) {
+        Some(csv::ErrorKind::Io(inner)) => inner,
+        _ => error,
+    };
+    error.kind() == std::io::ErrorKind::BrokenPipe
+}
+
 /// Help and version are answers; everything else clap reports is one sentence and exit code 2.
 pub fn report_usage(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print!("{error}");
-            ExitCode::SUCCESS
-        }
+        // Clap knows about colours; that nobody reads to the end (`--help | head`) is not an error.
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
+            Err(error) if !is_closed_pipe(&error) => {
+                eprintln!("handful: {}", CliError::Output(error));
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::SUCCESS,
+        },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             eprint!("{error}");
             ExitCode::from(2)

@@ -47,9 +47,7 @@ fn main() -> ExitCode {
         Ok(cli) => match run(cli.command) {
             Ok(()) => ExitCode::SUCCESS,
             // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
-            Err(CliError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                ExitCode::SUCCESS
-            }
+            Err(CliError::Output(error)) if error::is_closed_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("handful: {error}");
                 ExitCode::from(error.exit_code())

@@ -5,11 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::atomic::WriteError;
+
 /// What went wrong while reading, writing or sampling.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The operating system could not read or write the file.
+    /// The operating system could not read the file.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -18,6 +20,10 @@ pub enum DataError {
         source: std::io::Error,
     },
 
+    /// The file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+
     /// The name of the file says nothing about a format that can be read or written.
     #[error("{}: unknown kind of file; expected one of {expected}", path.display())]
     UnknownFormat {
@@ -25,6 +31,18 @@ pub enum DataError {
         path: PathBuf,
         /// The kinds that are known.
         expected: &'static str,
+    },
+
+    /// This build leaves out the libraries for the format.
+    #[error(
+        "{}: this program was built without {format}; build it with its default features, or convert the file",
+        path.display()
+    )]
+    NotBuilt {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
     },
 
     /// The bytes are not what the format demands: truncated, corrupt or another format altogether.
@@ -165,6 +183,15 @@ pub enum DataError {
 impl DataError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path, source: std::io::Error) -> Self {
+        Self::Write(WriteError::new(path, source))
+    }
+
+    #[cfg(not(feature = "tables"))]
+    pub(crate) fn not_built(path: &Path, format: &'static str) -> Self {
+        Self::NotBuilt { path: path.to_owned(), format }
     }
 
     pub(crate) fn malformed(path: &Path, format: &'static str, reason: impl Into<String>) -> Self {

@@ -5,6 +5,7 @@
 //! that learns opens files.
 
 mod arrays;
+pub mod atomic;
 pub mod datasets;
 mod error;
 mod readers;

@@ -70,6 +70,7 @@ impl SyntheticSpec {
             features: FeatureStore::Memory(features.into()),
             ids: None,
             classes: ClassIndex::from_integers(&labels, |label| format!("class {label:02}")),
+            notes: Vec::new(),
         })
     }
 

@@ -1,8 +1,8 @@
 //! Files that are either old or new, never half of each.
 
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use handful_data::DataError;
 
 use crate::error::VisionError;
 
@@ -10,24 +10,8 @@ pub(crate) fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> VisionErro
     move |source| VisionError::Io { path: path.to_owned(), source }
 }
 
-/// Writes a file beside its target, waits until it is on the disk, and renames it.
+/// Writes a file that appears whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), VisionError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    let partial = PathBuf::from(name);
-    let write = || {
-        let mut file = File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&partial, path)?;
-        // The rename itself is only on the disk when the folder is.
-        match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            Some(folder) => File::open(folder)?.sync_all(),
-            None => Ok(()),
-        }
-    };
-    write().map_err(|error| {
-        let _ = std::fs::remove_file(&partial);
-        io_error(path)(error)
-    })
+    handful_data::atomic::write(path, |out| out.write_all(bytes))
+        .map_err(|error| DataError::from(error).into())
 }

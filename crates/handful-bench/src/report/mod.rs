@@ -14,7 +14,6 @@ mod studies;
 mod tables;
 pub mod text;
 
-use std::io::Write;
 use std::path::Path;
 
 use crate::reproduce::cell::Skipped;
@@ -207,19 +206,9 @@ pub fn check_folder(folder: &Path, force: bool) -> Result<(), StoreError> {
     }
 }
 
-/// Writes beside the target and renames, so that a reader never sees half a file.
+/// Writes a page, so that a reader never sees half a file.
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let io = |error| StoreError::io(path, error);
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    let write = || {
-        let mut file = std::fs::File::create(&partial)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        std::fs::rename(&partial, path)
-    };
-    write().map_err(io)
+    Ok(handful_data::atomic::write(path, |out| out.write_all(bytes))?)
 }
 
 #[cfg(test)]

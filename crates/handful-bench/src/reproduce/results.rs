@@ -165,6 +165,9 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A page of the report could not be written.
+    #[error(transparent)]
+    Write(#[from] handful_data::atomic::WriteError),
     /// A line is not a result.
     #[error("{}: line {line}: not a result of `handful reproduce`: {reason}", path.display())]
     Line {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset};
-use handful_data::{FeatureTable, OpenOptions, TableFormat, open_table, write_table};
+use handful_data::{FeatureTable, OpenOptions, TableFormat, atomic, open_table, write_table};
 use serde_json::{Value, json};
 
 use crate::commands::bench::Format;
@@ -256,17 +256,9 @@ fn split(args: &SplitArgs) -> Result<(), CliError> {
         lines.flush()
     };
     match &args.output {
-        Some(path) => {
-            let mut file = std::io::BufWriter::new(create(path)?);
-            write(&mut file)?;
-        }
+        Some(path) => atomic::write(path, write)?,
         None => write(&mut std::io::stdout().lock())?,
     }
     eprintln!("{}: {} images of {} classes", dataset.kind(), dataset.len(), classes.len());
     Ok(())
-}
-
-/// Creates an output file; one that cannot be created is a wrong argument.
-pub fn create(path: &Path) -> Result<std::fs::File, CliError> {
-    std::fs::File::create(path).map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))
 }

@@ -8,13 +8,13 @@ use clap::builder::PossibleValuesParser;
 use handful_bench::report;
 use handful_bench::reproduce::cell::Skipped;
 use handful_bench::reproduce::paper::BENCHMARKS;
-use handful_bench::reproduce::results::{self, Store};
+use handful_bench::reproduce::results::{self, Store, StoreError};
 use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
 use handful_data::shipped;
 use handful_data::{FeatureTable, read_table};
 
 use crate::commands::network::{LayerArg, NetworkArgs};
-use crate::error::CliError;
+use crate::error::{CliError, is_device_failure};
 use crate::progress::CellBars;
 
 /// What renders the stored results again without computing anything.
@@ -159,6 +159,10 @@ impl From<ReproduceError> for CliError {
     fn from(error: ReproduceError) -> Self {
         match error {
             ReproduceError::Study(error) => error.into(),
+            ReproduceError::Store(StoreError::Write(error)) => error.into(),
+            ReproduceError::Store(StoreError::Io { ref source, .. }) if is_device_failure(source) => {
+                Self::Failed(error.to_string())
+            }
             other => Self::usage(other),
         }
     }

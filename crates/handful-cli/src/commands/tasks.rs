@@ -1,15 +1,14 @@
 //! `handful tasks`: draw task lists, and look at them.
 
 use std::collections::BTreeSet;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use handful_data::{Episode, FeatureTable, OpenOptions, open_table, read_task_list, write_task_list};
+use handful_data::{Episode, FeatureTable, OpenOptions, atomic, open_table, read_task_list, write_task_list};
 use serde_json::json;
 
 use crate::commands::bench::Format;
-use crate::commands::data::create;
 use crate::commands::setting::SettingArgs;
 use crate::error::CliError;
 
@@ -62,11 +61,14 @@ pub fn run(args: &TasksArgs) -> Result<(), CliError> {
 }
 
 fn sample(args: &SampleArgs) -> Result<(), CliError> {
+    args.output.as_deref().map(atomic::check_destination).transpose()?;
     let table = open_table(&args.features, &OpenOptions::default())?;
     let (sampler, count) = args.setting.sampler(&table)?;
     let episodes = (0..count as u64).map(|index| sampler.episode(index));
     match &args.output {
-        Some(path) => write_task_list(BufWriter::new(create(path)?), table.rows(), table.dim(), episodes)?,
+        Some(path) => {
+            atomic::write(path, |out| write_task_list(out, table.rows(), table.dim(), episodes))?;
+        }
         None => write_task_list(std::io::stdout().lock(), table.rows(), table.dim(), episodes)?,
     }
     Ok(())

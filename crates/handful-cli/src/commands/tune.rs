@@ -12,9 +12,8 @@ use handful_bench::preset_file::section;
 use handful_bench::study::Study;
 use handful_bench::table;
 use handful_data::datasets::{Part, cifar_fs_part};
-use handful_data::{FeatureTable, read_table};
+use handful_data::{FeatureTable, atomic, read_table};
 
-use crate::commands::data::create;
 use crate::commands::entrants::{Contender, EntrantArgs};
 use crate::commands::setting::SettingArgs;
 use crate::error::CliError;
@@ -76,6 +75,7 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
     if args.output.as_ref().is_some_and(|path| path.extension().is_none_or(|extension| extension != "toml")) {
         return Err(CliError::Usage("-o: a preset file must end in .toml".into()));
     }
+    args.output.as_deref().map(atomic::check_destination).transpose()?;
     let features = restricted(read_table(&args.features)?, args.part)?;
     let tasks = args.setting.tasks(&features)?;
     let study = Study { table: &features, tasks: &tasks, threads: args.threads };
@@ -99,7 +99,7 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
     }
     let text = sections.join("\n");
     match &args.output {
-        Some(path) => create(path)?.write_all(text.as_bytes())?,
+        Some(path) => atomic::write(path, |out| out.write_all(text.as_bytes()))?,
         None => std::io::stdout().lock().write_all(text.as_bytes())?,
     }
     Ok(())

@@ -4,7 +4,11 @@
 //! cannot make the program allocate more than a small multiple of its size. And nothing in a file is ever run.
 
 mod archive;
+#[cfg(feature = "tables")]
 mod arrow;
+#[cfg(feature = "tables")]
+mod cells;
+#[cfg(feature = "tables")]
 mod columns;
 mod delimited;
 mod format;
@@ -14,19 +18,25 @@ mod layouts;
 mod npy;
 mod npy_table;
 mod npz;
+#[cfg(feature = "tables")]
 pub(crate) mod parquet;
 pub(crate) mod pickle;
 mod raw_table;
 mod safetensors;
 mod torch;
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 pub(crate) use archive::{read_zip_member, unpacked_limit};
 pub(crate) use delimited::Separator;
 pub use format::TableFormat;
 pub use labels::read_labels;
 pub(crate) use labels::sibling;
+#[cfg(feature = "tables")]
+pub(crate) use parquet::CLASS_NAMES_KEY;
 use raw_table::{Labels, RawTable};
 use sha2::{Digest, Sha256};
 
@@ -64,7 +74,8 @@ pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, Da
         TableFormat::Safetensors => (safetensors::open(path)?, None),
         _ => {
             let bytes = std::fs::read(path).map_err(|error| DataError::io(path, error))?;
-            (parse_raw(format, path, &bytes)?, Some(hex_digest(&bytes)))
+            let digest = hex_digest(&bytes);
+            (parse_raw(format, path, bytes.into())?, Some(digest))
         }
     };
     if format == TableFormat::Npy {
@@ -83,20 +94,28 @@ pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, Da
 /// Reads a feature table from bytes that are already in memory; `path` is only used in messages, and no other file
 /// is looked at.
 pub fn parse_table(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<FeatureTable, DataError> {
-    let table = parse_raw(format, path, bytes)?.into_table(path, Some(hex_digest(bytes)))?;
+    let table = parse_raw(format, path, bytes.into())?.into_table(path, Some(hex_digest(bytes)))?;
     table.check_finite()?;
     Ok(table)
 }
 
-fn parse_raw(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
+fn parse_raw(format: TableFormat, path: &Path, bytes: Cow<'_, [u8]>) -> Result<RawTable, DataError> {
+    let owned = bytes;
+    let bytes: &[u8] = &owned;
     match format {
         TableFormat::Npy => npy_table::read(path, bytes),
         TableFormat::Npz => npz::read(path, bytes),
         TableFormat::Safetensors => safetensors::read(path, bytes),
         TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
         TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
-        TableFormat::Parquet => parquet::read(path, bytes),
-        TableFormat::Arrow => arrow::read(path, bytes),
+        #[cfg(feature = "tables")]
+        TableFormat::Parquet => parquet::read(path, owned.into_owned()),
+        #[cfg(feature = "tables")]
+        TableFormat::Arrow => arrow::read(path, owned.into_owned()),
+        #[cfg(not(feature = "tables"))]
+        TableFormat::Parquet => Err(DataError::not_built(path, "Parquet")),
+        #[cfg(not(feature = "tables"))]
+        TableFormat::Arrow => Err(DataError::not_built(path, "Arrow")),
         TableFormat::Pickle => layouts::read(path, bytes),
         TableFormat::Hdf5 => hdf5::read(path, bytes),
     }

@@ -36,6 +36,7 @@ pub(crate) fn open(path: &Path) -> Result<RawTable, DataError> {
         labels: Labels::Absent,
         class_names: None,
         ids: None,
+        notes: Vec::new(),
     })
 }
 

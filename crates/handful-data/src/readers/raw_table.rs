@@ -52,6 +52,8 @@ pub(crate) struct RawTable {
     /// Names by integer label, or the order of the classes where labels are names.
     pub class_names: Option<Vec<String>>,
     pub ids: Option<Vec<String>>,
+    /// What was decided or left out, for people to check.
+    pub notes: Vec<String>,
 }
 
 impl RawTable {
@@ -62,6 +64,7 @@ impl RawTable {
             labels: Labels::Absent,
             class_names: None,
             ids: None,
+            notes: Vec::new(),
         }
     }
 
@@ -90,6 +93,7 @@ impl RawTable {
             features: self.features,
             ids: self.ids,
             classes,
+            notes: self.notes,
         })
     }
 }

@@ -28,6 +28,7 @@ pub struct FeatureTable {
     features: FeatureStore,
     ids: Option<Arc<Vec<String>>>,
     classes: Arc<ClassIndex>,
+    notes: Vec<String>,
 }
 
 /// What a reader hands over to become a [`FeatureTable`]; checked there once for every format.
@@ -40,12 +41,14 @@ pub(crate) struct TableParts {
     pub features: FeatureStore,
     pub ids: Option<Vec<String>>,
     pub classes: ClassIndex,
+    /// What was decided or left out while reading.
+    pub notes: Vec<String>,
 }
 
 impl FeatureTable {
     /// Checks the parts against each other: at least one row and column, equal lengths, ids that are all different.
     pub(crate) fn from_parts(parts: TableParts) -> Result<Self, DataError> {
-        let TableParts { path, format, sha256, features, ids, classes } = parts;
+        let TableParts { path, format, sha256, features, ids, classes, notes } = parts;
         let (rows, columns) = (features.rows(), features.columns());
         if rows == 0 || columns == 0 {
             return Err(DataError::EmptyTable { path, rows, columns });
@@ -76,6 +79,7 @@ impl FeatureTable {
             features,
             ids: ids.map(Arc::new),
             classes: Arc::new(classes),
+            notes,
         })
     }
 
@@ -93,6 +97,7 @@ impl FeatureTable {
             features: FeatureStore::Memory(features.into()),
             ids,
             classes,
+            notes: Vec::new(),
         })
     }
 
@@ -101,7 +106,8 @@ impl FeatureTable {
         let classes = ClassIndex::unlabeled(features.rows());
         let features = FeatureStore::Memory(Arc::new(features));
         let (path, format) = (name.to_owned(), "made in code");
-        Self::from_parts(TableParts { path, format, sha256: None, features, ids: Some(ids), classes })
+        let (ids, notes) = (Some(ids), Vec::new());
+        Self::from_parts(TableParts { path, format, sha256: None, features, ids, classes, notes })
     }
 
     /// Number of rows.
@@ -122,6 +128,12 @@ impl FeatureTable {
     /// What kind of file the table was read from, in words.
     pub fn format(&self) -> &'static str {
         self.format
+    }
+
+    /// What the reader decided or left out, one sentence each, for people to check: which column names the rows, that
+    /// the first line was taken for a header, columns that are no features.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// SHA-256 of the file's bytes (of the features' bytes for a table made in code), in hexadecimal.
@@ -219,6 +231,7 @@ impl FeatureTable {
             features: FeatureStore::Memory(Arc::new(self.gather(rows))),
             ids: Some(rows.iter().map(|&row| self.id(row)).collect()),
             classes: ClassIndex::from_names_in_order(&labels, class_names),
+            notes: self.notes.clone(),
         })
     }
 
@@ -258,7 +271,16 @@ mod tests {
     fn parts(features: Matrix<f32>) -> TableParts {
         let classes = ClassIndex::unlabeled(features.rows());
         let features = FeatureStore::Memory(Arc::new(features));
-        TableParts { path: "<test>".into(), format: "test", sha256: None, features, ids: None, classes }
+        let notes = Vec::new();
+        TableParts {
+            path: "<test>".into(),
+            format: "test",
+            sha256: None,
+            features,
+            ids: None,
+            classes,
+            notes,
+        }
     }
 
     #[test]

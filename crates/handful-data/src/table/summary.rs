@@ -161,6 +161,7 @@ mod tests {
             features: FeatureStore::Memory(Arc::new(Matrix::from_vec(5, 2, values))),
             ids: None,
             classes: ClassIndex::from_names(&[Some("a"), Some("a"), None, Some("b"), None]),
+            notes: Vec::new(),
         });
         let summary = table.unwrap().summarize().unwrap();
         assert_eq!((summary.non_finite, summary.first_non_finite), (1, Some((2, 0))));

@@ -1,14 +1,11 @@
 //! Named columns of text and numbers as Parquet: what is written about rows, without their features.
-//!
-//! Plain encoding without compression, all columns required, groups of a bounded number of rows.
 
-use std::{io::Write, path::Path};
+use std::{path::Path, sync::Arc};
 
-use super::{
-    create,
-    parquet::{Thrift, group, leaf, push_text},
-    position,
-};
+use arrow_array::{ArrayRef, Float32Array, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+
+use super::parquet::write_batches;
 use crate::error::DataError;
 
 /// Rows in one group.
@@ -31,80 +28,36 @@ impl Cells {
         }
     }
 
-    /// Parquet's physical type: byte array or float.
-    fn physical(&self) -> i64 {
+    fn kind(&self) -> DataType {
         match self {
-            Self::Texts(_) => 6,
-            Self::Numbers(_) => 4,
+            Self::Texts(_) => DataType::Utf8,
+            Self::Numbers(_) => DataType::Float32,
         }
     }
 
-    fn page(&self, rows: std::ops::Range<usize>) -> Vec<u8> {
-        let mut page = Vec::new();
+    fn array(&self, rows: std::ops::Range<usize>) -> ArrayRef {
         match self {
-            Self::Texts(values) => values[rows].iter().for_each(|value| push_text(&mut page, value)),
-            Self::Numbers(values) => page.extend(values[rows].iter().flat_map(|value| value.to_le_bytes())),
+            Self::Texts(values) => Arc::new(StringArray::from_iter_values(&values[rows])),
+            Self::Numbers(values) => Arc::new(Float32Array::from(values[rows].to_vec())),
         }
-        page
     }
 }
 
 /// Writes columns of equal length as a Parquet file, which appears under its name when it is complete.
+///
+/// # Errors
+/// [`DataError::LengthMismatch`] for columns of different lengths, [`DataError::Write`] where the file cannot be
+/// written.
 pub fn write_columns(path: &Path, columns: &[(&str, Cells)]) -> Result<(), DataError> {
     let rows = columns.first().map_or(0, |(_, cells)| cells.len());
     if let Some((_, cells)) = columns.iter().find(|(_, cells)| cells.len() != rows) {
         let path = path.to_owned();
         return Err(DataError::LengthMismatch { path, features: rows, what: "cells", other: cells.len() });
     }
-    create(path, |out| {
-        let io = |error| DataError::io(path, error);
-        out.write_all(b"PAR1").map_err(io)?;
-        let mut groups = Vec::new();
-        for first in (0..rows).step_by(GROUP_ROWS) {
-            let range = first..rows.min(first + GROUP_ROWS);
-            let mut chunks = Vec::new();
-            let mut total = 0;
-            for (name, cells) in columns {
-                let page = cells.page(range.clone());
-                let mut header = Thrift::default();
-                header.integer(1, 0).integer(2, page.len() as i64).integer(3, page.len() as i64);
-                header.structure(5, |header| {
-                    header.integer(1, range.len() as i64).integer(2, 0).integer(3, 3).integer(4, 3);
-                });
-                let header = header.finish();
-                let start = position(path, out)? as i64;
-                out.write_all(&header).map_err(io)?;
-                out.write_all(&page).map_err(io)?;
-                let bytes = (header.len() + page.len()) as i64;
-                total += bytes;
-                let mut entry = Thrift::default();
-                entry.long(2, start);
-                entry.structure(3, |meta| {
-                    meta.integer(1, cells.physical());
-                    meta.integers(2, &[0, 3]);
-                    meta.texts(3, &[name]);
-                    meta.integer(4, 0).long(5, range.len() as i64).long(6, bytes);
-                    meta.long(7, bytes).long(9, start);
-                });
-                chunks.push(entry.finish());
-            }
-            let mut entry = Thrift::default();
-            entry.structures(1, &chunks).long(2, total).long(3, range.len() as i64);
-            groups.push(entry.finish());
-        }
-        let mut schema = vec![group("schema", None, columns.len())];
-        schema.extend(
-            columns
-                .iter()
-                .map(|(name, cells)| leaf(name, 0, cells.physical(), matches!(cells, Cells::Texts(_)))),
-        );
-        let mut footer = Thrift::default();
-        footer.integer(1, 1).structures(2, &schema).long(3, rows as i64);
-        footer.structures(4, &groups).text(6, "handful");
-        let footer = footer.finish();
-        out.write_all(&footer).map_err(io)?;
-        out.write_all(&(footer.len() as u32).to_le_bytes()).map_err(io)?;
-        out.write_all(b"PAR1").map_err(io)
+    let fields: Vec<Field> =
+        columns.iter().map(|(name, cells)| Field::new(*name, cells.kind(), false)).collect();
+    write_batches(path, Schema::new(fields), None, rows, GROUP_ROWS, |rows| {
+        Ok(columns.iter().map(|(_, cells)| cells.array(rows.clone())).collect())
     })
 }
 

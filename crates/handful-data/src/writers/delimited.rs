@@ -4,14 +4,14 @@ use std::path::Path;
 
 use csv::{Terminator, WriterBuilder};
 
-use super::{create, write_class_order};
-use crate::{error::DataError, readers::Separator, table::FeatureTable};
+use super::write_class_order;
+use crate::{atomic::write_file, error::DataError, readers::Separator, table::FeatureTable};
 
 /// Writes `id`, `label` (where there are classes) and one column for each dimension.
 pub(super) fn write(path: &Path, table: &FeatureTable, separator: Separator) -> Result<(), DataError> {
     let has_classes = table.class_count() > 0;
-    create(path, |out| {
-        let broken = |error: csv::Error| DataError::io(path, error.into());
+    write_file(path, |out| {
+        let broken = |error: csv::Error| DataError::write(path, error.into());
         let mut writer = WriterBuilder::new()
             .delimiter(separator.byte())
             .terminator(Terminator::Any(b'\n'))
@@ -30,7 +30,7 @@ pub(super) fn write(path: &Path, table: &FeatureTable, separator: Separator) -> 
             }
             Ok(())
         })?;
-        writer.flush().map_err(|error| DataError::io(path, error))
+        writer.flush().map_err(|error| DataError::write(path, error))
     })?;
     write_class_order(path, table)
 }

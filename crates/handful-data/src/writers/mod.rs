@@ -4,27 +4,30 @@
 //! Features are streamed, so that a table larger than memory can be converted, and a file appears under its name
 //! only when it is complete.
 
+#[cfg(feature = "tables")]
 mod columns;
 mod delimited;
 mod npy;
 mod npz;
+#[cfg(feature = "tables")]
 mod parquet;
 mod safetensors;
+#[cfg(not(feature = "tables"))]
+mod without_tables;
 
-use std::{
-    ffi::OsString,
-    fs::File,
-    io::{BufWriter, Seek, Write},
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::Path};
 
 use crate::{
+    atomic::write,
     error::DataError,
     readers::{Separator, TableFormat, sibling},
     table::FeatureTable,
 };
 
+#[cfg(feature = "tables")]
 pub use columns::{Cells, write_columns};
+#[cfg(not(feature = "tables"))]
+pub use without_tables::{Cells, write_columns};
 
 const WRITABLE: &str = ".npy, .npz, .safetensors, .parquet, .csv, .tsv";
 
@@ -45,7 +48,10 @@ pub fn write_table(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
         TableFormat::Npy => npy::write(path, table),
         TableFormat::Npz => npz::write(path, table),
         TableFormat::Safetensors => safetensors::write(path, table),
+        #[cfg(feature = "tables")]
         TableFormat::Parquet => parquet::write(path, table),
+        #[cfg(not(feature = "tables"))]
+        TableFormat::Parquet => Err(DataError::not_built(path, "Parquet")),
         TableFormat::Csv => delimited::write(path, table, Separator::Comma),
         TableFormat::Tsv => delimited::write(path, table, Separator::Tab),
         _ => Err(unknown()),
@@ -58,26 +64,6 @@ pub fn write_half_npz(path: &Path, table: &FeatureTable) -> Result<(), DataError
     npz::write_half(path, table)
 }
 
-/// Writes a file under another name and gives it its own when it is complete.
-fn create(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> Result<(), DataError>,
-) -> Result<(), DataError> {
-    let io = |error| DataError::io(path, error);
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(".partial");
-    let partial = PathBuf::from(name);
-    let mut out = BufWriter::with_capacity(256 << 10, File::create(&partial).map_err(io)?);
-    let result = write(&mut out).and_then(|()| out.flush().map_err(io));
-    drop(out);
-    let result = result.and_then(|()| std::fs::rename(&partial, path).map_err(io));
-    if result.is_err() {
-        // The half-written file is of no use to anybody; that it could not be removed is not the news.
-        let _ = std::fs::remove_file(&partial);
-    }
-    result
-}
-
 /// Streams all features as little-endian 32-bit floats.
 fn write_features(path: &Path, table: &FeatureTable, out: &mut dyn Write) -> Result<(), DataError> {
     let mut bytes = Vec::new();
@@ -86,7 +72,7 @@ fn write_features(path: &Path, table: &FeatureTable, out: &mut dyn Write) -> Res
         for values in values.chunks(64 << 10) {
             bytes.clear();
             bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-            out.write_all(&bytes).map_err(|error| DataError::io(path, error))?;
+            out.write_all(&bytes).map_err(|error| DataError::write(path, error))?;
         }
         Ok(())
     })
@@ -103,16 +89,12 @@ fn write_class_order(path: &Path, table: &FeatureTable) -> Result<(), DataError>
     if table.classes().is_in_name_order() {
         // A list left by an earlier table of this name would be read with this one.
         return match std::fs::remove_file(&beside) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(DataError::io(&beside, error)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(DataError::write(&beside, error))
+            }
             _ => Ok(()),
         };
     }
-    create(&beside, |out| {
-        serde_json::to_writer(out, table.class_names()).map_err(|error| DataError::io(&beside, error.into()))
-    })
-}
-
-/// The position in a file that is being written.
-fn position(path: &Path, out: &mut BufWriter<File>) -> Result<u64, DataError> {
-    out.stream_position().map_err(|error| DataError::io(path, error))
+    write(&beside, |out| Ok(serde_json::to_writer(out, table.class_names())?))?;
+    Ok(())
 }

@@ -2,23 +2,23 @@
 
 use std::{io::Write, path::Path};
 
-use super::{create, write_features};
-use crate::{error::DataError, readers::sibling, table::FeatureTable};
+use super::write_features;
+use crate::{atomic::write_file, error::DataError, readers::sibling, table::FeatureTable};
 
 /// Writes the features, and labels and ids beside them.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
-    create(path, |out| features(path, table, out))?;
+    write_file(path, |out| features(path, table, out))?;
     let labels = sibling(path, "labels.npy");
     if table.class_count() > 0 {
         let names: Vec<&str> = (0..table.rows())
             .map(|row| table.class_of_row(row).map_or("", |class| &table.class_names()[class]))
             .collect();
-        create(&labels, |out| texts(&labels, &names, out))?;
+        write_file(&labels, |out| texts(&labels, &names, out))?;
     }
     super::write_class_order(path, table)?;
     if let Some(ids) = table.ids() {
         let beside = sibling(path, "ids.npy");
-        create(&beside, |out| texts(&beside, ids, out))?;
+        write_file(&beside, |out| texts(&beside, ids, out))?;
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(super) fn half_features(path: &Path, table: &FeatureTable, out: &mut dyn Wri
     header(path, "<f2", &format!("({}, {})", table.rows(), table.dim()), out)?;
     table.for_each_block(|_, values| {
         let bytes: Vec<u8> = values.iter().flat_map(|&value| shortened(value).to_le_bytes()).collect();
-        out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+        out.write_all(&bytes).map_err(|error| DataError::write(path, error))
     })
 }
 
@@ -57,7 +57,7 @@ pub(super) fn integers(
 ) -> Result<(), DataError> {
     header(path, "<i8", &format!("({count},)"), out)?;
     let bytes: Vec<u8> = values.flat_map(i64::to_le_bytes).collect();
-    out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+    out.write_all(&bytes).map_err(|error| DataError::write(path, error))
 }
 
 /// Writes texts as one array of fixed width.
@@ -67,7 +67,7 @@ pub(super) fn texts<S: AsRef<str>>(path: &Path, texts: &[S], out: &mut dyn Write
     for text in texts {
         let codes = text.as_ref().chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
         let bytes: Vec<u8> = codes.flat_map(u32::to_le_bytes).collect();
-        out.write_all(&bytes).map_err(|error| DataError::io(path, error))?;
+        out.write_all(&bytes).map_err(|error| DataError::write(path, error))?;
     }
     Ok(())
 }
@@ -81,7 +81,7 @@ fn header(path: &Path, element: &str, shape: &str, out: &mut dyn Write) -> Resul
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((text.len() as u16).to_le_bytes());
     bytes.extend(text.as_bytes());
-    out.write_all(&bytes).map_err(|error| DataError::io(path, error))
+    out.write_all(&bytes).map_err(|error| DataError::write(path, error))
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! NumPy archives, stored without compression: features hardly shrink, and storing is as fast as the disk.
 
-use std::{io::Write, path::Path};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Seek, SeekFrom, Write},
+    path::Path,
+};
 
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
-use super::{create, labels, npy};
-use crate::{error::DataError, table::FeatureTable};
+use super::{labels, npy};
+use crate::{atomic::write_file, error::DataError, table::FeatureTable};
 
 /// Writes `features`, and where the table has them `labels`, `class_names` and `ids`.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
@@ -23,11 +27,12 @@ fn write_as(
     method: CompressionMethod,
     features: impl Fn(&Path, &FeatureTable, &mut dyn Write) -> Result<(), DataError>,
 ) -> Result<(), DataError> {
-    create(path, |out| {
-        let broken = |error: zip::result::ZipError| DataError::io(path, error.into());
+    write_file(path, |out| {
+        let broken = |error: zip::result::ZipError| DataError::write(path, error.into());
         // Members of more than 4 GB need a larger header, which every reader of today knows.
         let options = SimpleFileOptions::default().compression_method(method).large_file(true);
-        let mut archive = ZipWriter::new(out);
+        let mut out = Muted { out, error: None };
+        let mut archive = ZipWriter::new(&mut out);
         archive.start_file("features.npy", options).map_err(broken)?;
         features(path, table, &mut archive)?;
         if table.class_count() > 0 {
@@ -41,6 +46,45 @@ fn write_as(
             npy::texts(path, ids, &mut archive)?;
         }
         archive.finish().map_err(broken)?;
-        Ok(())
+        out.error.map_or(Ok(()), |error| Err(DataError::write(path, error)))
     })
+}
+
+/// Keeps the first error for the end and swallows what comes after it: an archive that is dropped half-written would
+/// print a message of its own.
+struct Muted<'w> {
+    out: &'w mut BufWriter<File>,
+    error: Option<io::Error>,
+}
+
+impl Muted<'_> {
+    fn attempt<T>(
+        &mut self,
+        instead: T,
+        act: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.error.is_none() {
+            match act(self.out) {
+                Ok(value) => return Ok(value),
+                Err(error) => self.error = Some(error),
+            }
+        }
+        Ok(instead)
+    }
+}
+
+impl Write for Muted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt((), Write::flush)
+    }
+}
+
+impl Seek for Muted<'_> {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.attempt(0, |out| out.seek(place))
+    }
 }

@@ -4,8 +4,8 @@ use std::{io::Write, path::Path};
 
 use serde_json::json;
 
-use super::{create, labels, write_features};
-use crate::{error::DataError, table::FeatureTable};
+use super::{labels, write_features};
+use crate::{atomic::write_file, error::DataError, table::FeatureTable};
 
 /// Writes the file.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
@@ -31,8 +31,8 @@ pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> 
     let mut text = serde_json::Value::from(header).to_string();
     // The tensors begin at a multiple of 8 bytes, as the format asks.
     text.extend(std::iter::repeat_n(' ', (8 - text.len() % 8) % 8));
-    create(path, |out| {
-        let io = |error| DataError::io(path, error);
+    write_file(path, |out| {
+        let io = |error| DataError::write(path, error);
         out.write_all(&(text.len() as u64).to_le_bytes()).map_err(io)?;
         out.write_all(text.as_bytes()).map_err(io)?;
         write_features(path, table, out)?;

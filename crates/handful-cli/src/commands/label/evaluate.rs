@@ -71,7 +71,7 @@ pub fn run(
         return Err(CliError::Usage("--evaluate and --labels-per-class must be at least 1".into()));
     }
     if let Some(path) = &args.draws_to {
-        super::atomic::write(path, |out| {
+        handful_data::atomic::write(path, |out| {
             for draw in &draws {
                 serde_json::to_writer(&mut *out, draw)?;
                 out.write_all(b"\n")?;

@@ -7,9 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use handful::Matrix;
-use handful_data::{FeatureTable, content_digest};
+use handful_data::{FeatureTable, atomic, content_digest};
 
-use super::atomic;
 use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
 

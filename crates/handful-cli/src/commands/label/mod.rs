@@ -1,6 +1,5 @@
 //! `handful label`: a handful of labels in, the whole pool labelled out.
 
-mod atomic;
 mod columns;
 mod demonstration;
 mod evaluate;
@@ -18,7 +17,7 @@ pub use demonstration::demonstrate;
 
 use clap::Args;
 use handful::labelling::{LabelError, LabelParams, Labelling, label_pool};
-use handful_data::{FeatureTable, OpenOptions, open_table};
+use handful_data::{FeatureTable, OpenOptions, atomic, open_table};
 use serde_json::Value;
 
 use crate::commands::bench::Format;
@@ -115,6 +114,9 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
     };
     // Found out before the work rather than after it.
     let format = output.map(|path| OutputFormat::of(path, args.output_format)).transpose()?;
+    for file in output.into_iter().filter(|_| format != Some(OutputFormat::Links)).chain(&args.review) {
+        atomic::check_destination(file)?;
+    }
     for written in output.into_iter().chain(&args.review) {
         let mut read = args.labels.iter().chain([&args.pool]);
         if let Some(read) = read.find(|read| same_file(read, written)) {

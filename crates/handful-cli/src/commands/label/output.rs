@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::ValueEnum;
-use handful_data::{Cells, write_columns};
+use handful_data::{Cells, atomic, write_columns};
 use serde_json::json;
 
+use super::Job;
 use super::columns::{Columns, Line, Source};
-use super::{Job, atomic};
 use crate::error::CliError;
 
 /// Formats of the labelled pool.
@@ -48,14 +48,14 @@ impl OutputFormat {
 /// Writes the output.
 pub fn write(path: &Path, format: OutputFormat, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
     match format {
-        OutputFormat::Csv => atomic::write(path, |out| csv(out, columns, job)),
-        OutputFormat::Jsonl => atomic::write(path, |out| {
+        OutputFormat::Csv => Ok(atomic::write(path, |out| csv(out, columns, job))?),
+        OutputFormat::Jsonl => Ok(atomic::write(path, |out| {
             columns.lines().try_for_each(|line| {
                 serde_json::to_writer(&mut *out, &object(&line, job))?;
                 out.write_all(b"\n")
             })
-        }),
-        OutputFormat::LabelStudio => atomic::write(path, |out| label_studio(out, columns, job)),
+        })?),
+        OutputFormat::LabelStudio => Ok(atomic::write(path, |out| label_studio(out, columns, job))?),
         OutputFormat::Parquet => parquet(path, columns, job),
         OutputFormat::Links => links(path, columns, job),
     }
@@ -126,7 +126,7 @@ fn parquet(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError
         numbers(|line| line.familiarity),
     ];
     let named: Vec<(&str, Cells)> = Columns::NAMES.into_iter().zip(cells).collect();
-    write_columns(path, &named).map_err(|error| CliError::Failed(error.to_string()))
+    Ok(write_columns(path, &named)?)
 }
 
 /// A folder with links, made under another name and renamed when it is whole.

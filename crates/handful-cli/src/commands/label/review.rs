@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
-use super::{Job, atomic};
+use handful_data::atomic;
+
+use super::Job;
 use crate::error::CliError;
 
 /// Writes the rows that were neither given, accepted nor rejected; without --max-error, all that were not given.

@@ -1,137 +1,132 @@
-//! Parquet, as far as feature tables use it.
+//! Parquet, by the Arrow project's own library.
 //!
 //! Two layouts: easyfsl's, with one list column of numbers (`embedding`) and `class_name`; and one column per
-//! dimension. The general-purpose library would bring an in-memory format, a query engine's worth of types and
-//! most of a minute of build time, and it believes size fields; tables need four types and two encodings, so these
-//! are read here, within a budget.
+//! dimension. The library reads every encoding and codec there is, but it believes the sizes that a file declares:
+//! `guard` walks through the headers of all pages first, so that it never sees one that lies.
 
-mod encoding;
-mod metadata;
-mod pages;
+mod guard;
 mod thrift;
 
 use std::path::Path;
 
-use encoding::Values;
-use handful::Matrix;
-pub(crate) use metadata::CLASS_NAMES_KEY;
-use metadata::{Footer, Leaf, Physical};
-use pages::{Budget, Column, read_chunk};
+use arrow_schema::Field;
+use bytes::Bytes;
+use parquet::{
+    arrow::{
+        ProjectionMask,
+        arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder},
+    },
+    errors::ParquetError,
+    file::metadata::{PageIndexPolicy, ParquetMetaData},
+};
 
 use super::{
     archive::unpacked_limit,
-    columns::{ColumnValues, TableColumns},
+    columns::{Plan, TableColumns},
     raw_table::RawTable,
 };
 use crate::error::DataError;
 
 const FORMAT: &str = "Parquet";
 
+/// The key under which the order of the classes is stored, where it is not the order of their names.
+pub(crate) const CLASS_NAMES_KEY: &str = "handful.class_names";
+
+/// Bytes that a batch of text may expand to.
+const BATCH_BYTES: usize = 32 << 20;
+/// Rows of a batch, unless they could be too large.
+const BATCH_ROWS: usize = 1024;
+
 /// Reads a table from the bytes of a file.
-pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
-    let footer = Footer::parse(path, bytes)?;
-    let mut budget = Budget { left: unpacked_limit(bytes.len() as u64) };
-    let mut columns = TableColumns::new(path, FORMAT);
-    for (number, leaf) in footer.leaves.iter().enumerate() {
-        if leaf.physical == Physical::Other || leaf.name.starts_with("__index_level_") {
-            continue;
-        }
-        let malformed =
-            |reason: &str| DataError::malformed(path, FORMAT, format!("column `{}`: {reason}", leaf.name));
-        if leaf.most_repeated > 1 || leaf.most_defined > 200 {
-            return Err(malformed("a list of lists holds no features"));
-        }
-        let mut column = Column {
-            values: Values::empty(leaf.physical),
-            defined: Vec::new(),
-            repeated: Vec::new(),
-            entries: 0,
-        };
-        for group in &footer.groups {
-            read_chunk(bytes, leaf, &group[number], &mut budget, &mut column).map_err(malformed)?;
-        }
-        let values = if leaf.most_repeated == 0 { flat(leaf, column) } else { lists(path, leaf, column)? };
-        columns.add(&leaf.name, values)?;
+pub(crate) fn read(path: &Path, bytes: Vec<u8>) -> Result<RawTable, DataError> {
+    let file = ParquetBytes::open(path, bytes)?;
+    let fields: Vec<&Field> = file.metadata.schema().fields().iter().map(AsRef::as_ref).collect();
+    let plan = Plan::of(path, &fields)?;
+    let mut table = TableColumns::new(path, plan, file.limit);
+    let mut left = file.limit;
+    let (features, names) = (table.plan().features.clone(), table.plan().names_and_labels());
+    // Names and features are read apart: a batch of names may have to be short, see `rows_at_once`.
+    for columns in [features, names] {
+        file.read(&columns, &mut left, |batch| table.push(&columns, batch))?;
     }
-    if let Some(rows) = columns.rows()
-        && rows as u64 != footer.rows
-    {
-        let reason = format!("its footer says {} rows, but its columns have {rows}", footer.rows);
+    let declared = file.metadata.metadata().file_metadata().num_rows();
+    if i64::try_from(table.rows()) != Ok(declared) {
+        let reason = format!("its footer says {declared} rows, but its columns have {}", table.rows());
         return Err(DataError::malformed(path, FORMAT, reason));
     }
-    let mut table = columns.into_table()?;
-    if let Some(text) = footer.class_names {
-        table.class_names = serde_json::from_str(&text).map(Some).map_err(|error| {
+    let mut raw = table.into_table(FORMAT);
+    if let Some(text) = class_names(file.metadata.metadata()) {
+        raw.class_names = serde_json::from_str(text).map(Some).map_err(|error| {
             DataError::content(path, format!("its list of class names is not JSON: {error}"))
         })?;
     }
-    Ok(table)
+    Ok(raw)
 }
 
-/// A column of one value a row.
-fn flat(leaf: &Leaf, column: Column) -> ColumnValues {
-    // Without levels every entry is present.
-    let is_present =
-        |entry: usize| column.defined.get(entry).is_none_or(|&level| u32::from(level) == leaf.most_defined);
-    fn spread<T, U>(
-        entries: usize,
-        values: Vec<T>,
-        is_present: impl Fn(usize) -> bool,
-        wrap: impl Fn(Option<T>) -> U,
-    ) -> Vec<U> {
-        let mut values = values.into_iter();
-        (0..entries).map(|entry| wrap(if is_present(entry) { values.next() } else { None })).collect()
+fn class_names(metadata: &ParquetMetaData) -> Option<&str> {
+    let entries = metadata.file_metadata().key_value_metadata()?;
+    entries.iter().find(|entry| entry.key == CLASS_NAMES_KEY)?.value.as_deref()
+}
+
+/// A file whose footer was read.
+pub(crate) struct ParquetBytes<'p> {
+    path: &'p Path,
+    bytes: Bytes,
+    pub metadata: ArrowReaderMetadata,
+    /// The memory that a file of this size may take.
+    pub limit: u64,
+}
+
+impl<'p> ParquetBytes<'p> {
+    pub(crate) fn open(path: &'p Path, bytes: Vec<u8>) -> Result<Self, DataError> {
+        let limit = unpacked_limit(bytes.len() as u64);
+        let bytes = Bytes::from(bytes);
+        // The page index and the Arrow schema are only hints: without them there is less to be wrong.
+        let options = ArrowReaderOptions::new()
+            .with_skip_arrow_metadata(true)
+            .with_page_index_policy(PageIndexPolicy::Skip);
+        let metadata = ArrowReaderMetadata::load(&bytes, options).map_err(|error| malformed(path, &error))?;
+        Ok(Self { path, bytes, metadata, limit })
     }
-    match column.values {
-        Values::Integers(values) => {
-            ColumnValues::Integers(spread(column.entries, values, is_present, |value| value))
+
+    /// Reads some columns of all rows, a batch at a time; what they unpack to is taken off `left`.
+    pub(crate) fn read(
+        &self,
+        columns: &[usize],
+        left: &mut u64,
+        mut visit: impl FnMut(&arrow_array::RecordBatch) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        if columns.is_empty() {
+            return Ok(());
         }
-        // An absent number becomes NaN and is reported as such, with its row.
-        Values::Floats(values) => ColumnValues::Floats(spread(column.entries, values, is_present, |value| {
-            value.unwrap_or(f32::NAN)
-        })),
-        Values::Texts(values) => {
-            ColumnValues::Texts(spread(column.entries, values, is_present, |value| value))
+        let metadata = self.metadata.metadata();
+        let schema = metadata.file_metadata().schema_descr();
+        let mask = ProjectionMask::roots(schema, columns.iter().copied());
+        let mut largest = 1;
+        for group in metadata.row_groups() {
+            for (leaf, chunk) in
+                group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf))
+            {
+                let repeated = guard::check_chunk(&self.bytes, chunk, left).map_err(|reason| {
+                    let name = schema.column(leaf).path().string();
+                    DataError::malformed(self.path, FORMAT, format!("column `{name}`: {reason}"))
+                })?;
+                largest = largest.max(repeated);
+            }
         }
+        let reader =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), self.metadata.clone())
+                .with_projection(mask)
+                .with_batch_size((BATCH_BYTES / largest).clamp(1, BATCH_ROWS))
+                .build()
+                .map_err(|error| malformed(self.path, &error))?;
+        for batch in reader {
+            visit(&batch.map_err(|error| DataError::malformed(self.path, FORMAT, error.to_string()))?)?;
+        }
+        Ok(())
     }
 }
 
-/// A column of a list a row, all of the same length.
-fn lists(path: &Path, leaf: &Leaf, column: Column) -> Result<ColumnValues, DataError> {
-    let name = &leaf.name;
-    let Values::Floats(values) = column.values else {
-        return Err(DataError::content(
-            path,
-            format!("column `{name}` is a list, but not of floating-point numbers"),
-        ));
-    };
-    let mut lengths = Vec::new();
-    for entry in 0..column.entries {
-        let level = column.defined.get(entry).map_or(leaf.most_defined, |&level| u32::from(level));
-        if column.repeated.get(entry) == Some(&0) {
-            lengths.push(0usize);
-        }
-        let row = lengths.len().saturating_sub(1);
-        let Some(length) = lengths.last_mut() else {
-            return Err(DataError::malformed(path, FORMAT, format!("column `{name}` begins within a list")));
-        };
-        if level == leaf.most_defined {
-            *length += 1;
-        } else if level >= leaf.list_defined {
-            return Err(DataError::row(path, row, format!("a number of `{name}` is missing")));
-        }
-    }
-    let columns = lengths.first().copied().unwrap_or(0);
-    if let Some(row) = lengths.iter().position(|&length| length != columns) {
-        let reason = format!("`{name}` has {} numbers, but the rows before have {columns}", lengths[row]);
-        return Err(DataError::row(path, row, reason));
-    }
-    if values.len() != lengths.len() * columns {
-        return Err(DataError::malformed(
-            path,
-            FORMAT,
-            format!("column `{name}` holds fewer numbers than it says"),
-        ));
-    }
-    Ok(ColumnValues::Lists(Matrix::from_vec(lengths.len(), columns, values)))
+fn malformed(path: &Path, error: &ParquetError) -> DataError {
+    DataError::malformed(path, FORMAT, error.to_string())
 }

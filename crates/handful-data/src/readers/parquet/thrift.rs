@@ -1,4 +1,4 @@
-//! The Thrift compact protocol, as far as Parquet's headers use it.
+//! The Thrift compact protocol, as far as the headers of Parquet's pages use it.
 //!
 //! Fields are visited rather than collected: what the caller does not name is skipped without allocating.
 
@@ -6,7 +6,7 @@
 const DEEPEST: usize = 32;
 
 const TRUE: u8 = 1;
-pub(super) const FALSE: u8 = 2;
+const FALSE: u8 = 2;
 const BYTE: u8 = 3;
 const I64: u8 = 6;
 const DOUBLE: u8 = 7;
@@ -57,16 +57,12 @@ impl<'a> ThriftReader<'a> {
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    pub(super) fn binary(&mut self) -> Result<&'a [u8], Trouble> {
+    fn binary(&mut self) -> Result<&'a [u8], Trouble> {
         let length = usize::try_from(self.varint()?).map_err(|_| "a header holds a text without end")?;
         let end = self.position.checked_add(length).ok_or("a header holds a text without end")?;
         let bytes = self.bytes.get(self.position..end).ok_or("a header ends within a text")?;
         self.position = end;
         Ok(bytes)
-    }
-
-    pub(super) fn text(&mut self) -> Result<&'a str, Trouble> {
-        std::str::from_utf8(self.binary()?).map_err(|_| "a header holds text that is not UTF-8")
     }
 
     /// Visits each field of a structure. The visitor reads the field and answers `true`, or answers `false` and
@@ -92,15 +88,6 @@ impl<'a> ThriftReader<'a> {
                 self.skip(kind, 0)?;
             }
         }
-    }
-
-    /// Visits each item of a list of structures, texts or numbers.
-    pub(super) fn list(
-        &mut self,
-        mut visit: impl FnMut(&mut Self) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
-        let (count, _) = self.list_head()?;
-        (0..count).try_for_each(|_| visit(self))
     }
 
     fn list_head(&mut self) -> Result<(u64, u8), Trouble> {
