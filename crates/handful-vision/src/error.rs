@@ -23,6 +23,15 @@ pub enum VisionError {
         source: std::io::Error,
     },
 
+    /// Not one image could be read.
+    #[error("none of the {count} images can be read; the first: {first}")]
+    NoImage {
+        /// How many there are.
+        count: usize,
+        /// Why the first cannot be read.
+        first: DataError,
+    },
+
     /// No architecture has this name.
     #[error("backbone `{name}` is not known; it must be one of {}", known_backbones())]
     UnknownBackbone {

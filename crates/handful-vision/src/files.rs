@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::VisionError;
 
@@ -12,8 +13,11 @@ pub(crate) fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> VisionErro
 
 /// Writes a file beside its target, waits until it is on the disk, and renames it.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), VisionError> {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
+    // A name that nobody else writes to, neither another thread nor another process.
+    name.push(format!(".{}-{number}.partial", std::process::id()));
     let partial = PathBuf::from(name);
     let write = || {
         let mut file = File::create(&partial)?;

@@ -5,8 +5,8 @@
 
 pub mod backbone;
 pub mod device;
+pub mod embedding;
 pub mod error;
-pub mod extract;
 mod files;
 mod foreign;
 pub mod images;
@@ -17,4 +17,5 @@ pub mod ops;
 pub mod resize;
 pub mod tensors;
 pub mod training;
+pub mod views;
 pub mod weights;

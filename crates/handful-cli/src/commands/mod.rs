@@ -5,6 +5,8 @@ pub mod data;
 pub mod demo;
 #[cfg(feature = "vision")]
 pub mod embed;
+#[cfg(feature = "vision")]
+pub mod embedding;
 pub mod entrants;
 pub mod label;
 pub mod network;

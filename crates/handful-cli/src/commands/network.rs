@@ -6,14 +6,16 @@ use clap::Args;
 
 #[cfg(feature = "vision")]
 use crate::error::CliError;
+#[cfg(feature = "vision")]
+use handful_vision::backbone::{Backbone, Wanted};
 
 /// Which network, and where it runs.
 #[derive(Args, Clone, Debug)]
 pub struct NetworkArgs {
     /// Weights: our .safetensors, .pth .pt .tar of PyTorch, or .onnx; without this the network that comes with the
-    /// program
+    /// program. May be repeated: features of several networks get length 1 and stand side by side
     #[arg(long, value_name = "FILE")]
-    pub weights: Option<PathBuf>,
+    pub weights: Vec<PathBuf>,
     /// The network that the weights are of, where the file does not say
     #[arg(long)]
     pub backbone: Option<String>,
@@ -24,6 +26,9 @@ pub struct NetworkArgs {
     /// network is known to expect, for .onnx imagenet
     #[arg(long, value_name = "NUMBERS")]
     pub pixels: Option<String>,
+    /// Average the features of this many windows of each image
+    #[arg(long, value_name = "COUNT")]
+    pub crops: Option<usize>,
     /// Average the features of each image and of its mirror image: twice the time, often a point of accuracy
     #[arg(long)]
     pub mirror: bool,
@@ -32,7 +37,7 @@ pub struct NetworkArgs {
     pub device: String,
 }
 
-/// The layer of an .onnx file; apart from the others since `embed` calls it `--output`, which is a file elsewhere.
+/// The layer of an .onnx file.
 #[derive(Args, Clone, Debug)]
 pub struct LayerArg {
     /// Layer of an .onnx file to take the features from, if not the last pooled one
@@ -40,24 +45,31 @@ pub struct LayerArg {
     pub layer: Option<String>,
 }
 
+#[cfg(feature = "vision")]
 impl NetworkArgs {
-    /// Everything besides the weights that decides what an image becomes, in one line.
-    pub fn choices(&self, layer: Option<&str>) -> String {
-        format!("{:?} {:?} {:?} {layer:?} {}", self.backbone, self.size, self.pixels, self.mirror)
-    }
-
-    /// Reads the network.
-    #[cfg(feature = "vision")]
-    pub fn open(&self, layer: Option<&str>) -> Result<handful_vision::backbone::Backbone, CliError> {
-        use handful_vision::backbone::{Backbone, Wanted};
-        let backbone = self.backbone.as_deref().map(str::parse).transpose()?;
+    /// Reads the networks.
+    pub fn open(&self, layer: Option<&str>) -> Result<Vec<Backbone>, CliError> {
         let device = handful_vision::device::device(&self.device)?;
-        let pixels = self.pixels.as_deref().map(str::parse).transpose()?;
-        let layer = layer.map(str::to_owned);
-        let wanted = Wanted { backbone, size: self.size, pixels, layer, mirrored: self.mirror };
-        Ok(match &self.weights {
-            Some(path) => Backbone::open(path, wanted, &device)?,
-            None => Backbone::shipped(wanted, &device)?,
-        })
+        let wanted = Wanted {
+            backbone: self.backbone.as_deref().map(str::parse).transpose()?,
+            size: self.size,
+            pixels: self.pixels.as_deref().map(str::parse).transpose()?,
+            layer: layer.map(str::to_owned),
+            crops: self.crops,
+            mirrored: self.mirror,
+        };
+        if self.weights.is_empty() {
+            return Ok(vec![Backbone::shipped(wanted, &device)?]);
+        }
+        let open = |path: &PathBuf| Ok(Backbone::open(path, wanted.clone(), &device)?);
+        self.weights.iter().map(open).collect()
     }
+}
+
+/// The networks in a few words, with the beginning of the digests of their weights.
+#[cfg(feature = "vision")]
+pub fn describe(networks: &[Backbone]) -> String {
+    let words =
+        networks.iter().map(|network| format!("{} ({})", network.description(), &network.sha256()[..12]));
+    words.collect::<Vec<_>>().join(" + ")
 }
