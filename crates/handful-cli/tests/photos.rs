@@ -72,7 +72,10 @@ fn fixture_path(name: &str) -> PathBuf {
 fn embed_and_label_agree_on_ids_and_share_what_they_computed() {
     let bench = Bench::photos();
     let (photos, table, labelled) = (bench.at("photos"), bench.at("f.csv"), bench.at("labelled.csv"));
-    bench.run(&["embed", &photos, "-o", &table]).succeeded();
+    let first = bench.run(&["embed", &photos, "-o", &table]);
+    first.succeeded();
+    assert!(first.stderr.contains("weights get efficientnet-lite0"), "{}", first.stderr);
+    assert!(first.stderr.contains("compact at 32 px"), "{}", first.stderr);
     let expected = ["a.jpg", "b.gif", "deep/er/c.tiff", "support/grey/1.jpg", "support/up/1.jpg"];
     assert_eq!(bench.ids("f.csv"), expected);
     bench.run(&["label", &photos, "-o", &labelled]).succeeded();
@@ -110,7 +113,7 @@ fn a_broken_photograph_is_named_and_can_be_skipped() {
     let whole = std::fs::read(fixture_path("orientation-1.jpg")).expect("a fixture");
     bench.write("photos/cut.jpg", &whole[..whole.len() / 2]);
     let (photos, table, labelled) = (bench.at("photos"), bench.at("f.csv"), bench.at("labelled.csv"));
-    bench.run(&["embed", &photos, "-o", &table]).refused(&["cut.jpg", "truncated"]);
+    bench.run(&["embed", &photos, "-o", &table]).refused_with(&["cut.jpg", "truncated"]);
     bench.run(&["label", &photos, "-o", &labelled]).refused_with(&["cut.jpg", "truncated"]);
     for (command, output, file) in [("embed", &table, "f.csv"), ("label", &labelled, "labelled.csv")] {
         let run = bench.run(&[command, &photos, "-o", output, "--skip-bad"]);
@@ -134,7 +137,7 @@ fn images_that_cannot_be_read_are_counted() {
     );
     bench
         .run(&["embed", &bench.at("photos/1.heic"), "-o", &bench.at("g.csv")])
-        .refused(&["1.heic", "HEIC", "JPEG"]);
+        .refused_with(&["1.heic", "HEIC", "JPEG"]);
 }
 
 #[test]
@@ -143,7 +146,7 @@ fn a_cache_that_cannot_be_written_is_noticed_before_the_work() {
     bench.write("file", b"x");
     let (photos, table) = (bench.at("photos"), bench.at("f.csv"));
     let named = bench.run(&["embed", &photos, "-o", &table, "--cache", &bench.at("file")]);
-    named.refused(&[&bench.at("file")]);
+    named.refused_with(&[&bench.at("file")]);
     // The usual place is nobody's wish: the work is done without it.
     bench.write("caches", b"x");
     let usual = bench.run(&["embed", &photos, "-o", &table]);

@@ -15,6 +15,7 @@ use crate::foreign;
 use crate::images::{Pixels, Preparation};
 use crate::networks::{Architecture, Network};
 use crate::onnx::{LARGEST_SIZE, OnnxNetwork};
+use crate::pretrained::{Pretrained, PretrainedError, find};
 use crate::tensors::{self, Arrays, Misfit, values_of};
 use crate::training::settings::Settings;
 use crate::views::{MOST_CROPS, further_windows};
@@ -125,6 +126,28 @@ impl Backbone {
         const BYTES: &[u8] = include_bytes!("../assets/compact-cifar-fs.safetensors");
         let path = PathBuf::from("<compact-cifar-fs>");
         Self::from_file(&path, weights::parse(&path, BYTES)?, wanted, device)
+    }
+
+    /// A network of a package registry that is on this machine.
+    ///
+    /// # Errors
+    /// A network that is not there, or whose file has other contents than it should.
+    pub fn pretrained(
+        network: &'static Pretrained,
+        wanted: Wanted,
+        device: &Device,
+    ) -> Result<Self, VisionError> {
+        let missing = PretrainedError::Missing { name: network.name };
+        let path = find(network).and_then(|present| present.files.into_iter().next()).ok_or(missing)?;
+        let wanted = Wanted { backbone: wanted.backbone.or(network.architecture), ..wanted };
+        let opened = Self::open(&path, wanted, device)?;
+        match network.files.first() {
+            Some(file) if file.sha256 != opened.sha256 => {
+                let (found, expected) = (opened.sha256, file.sha256);
+                Err(PretrainedError::Checksum { path, found, expected }.into())
+            }
+            _ => Ok(opened),
+        }
     }
 
     fn from_file(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use handful_data::DataError;
 
 use crate::networks::Architecture;
+use crate::pretrained::PretrainedError;
 
 /// Why a network could not be built, trained or used.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,10 @@ pub enum VisionError {
     /// A dataset or image could not be read.
     #[error(transparent)]
     Data(#[from] DataError),
+
+    /// A network of a package registry could not be had.
+    #[error(transparent)]
+    Pretrained(#[from] PretrainedError),
 
     /// The operating system could not read or write a file.
     #[error("{}: {source}", path.display())]

@@ -14,6 +14,7 @@ pub mod layers;
 pub mod networks;
 mod onnx;
 pub mod ops;
+pub mod pretrained;
 pub mod resize;
 pub mod tensors;
 pub mod training;

@@ -8,7 +8,7 @@ use handful_data::{FeatureTable, TableFormat, write_half_npz, write_table};
 
 use crate::commands::data::{PartArg, dataset_kind};
 use crate::commands::embedding::{Cache, embed};
-use crate::commands::network::{LayerArg, NetworkArgs, describe};
+use crate::commands::network::{LayerArg, NetworkArgs, Unless, describe};
 use crate::error::CliError;
 
 /// Arguments of `handful embed`.
@@ -45,10 +45,13 @@ pub struct EmbedArgs {
 pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
     check_output(args)?;
     let images = source(args)?;
-    let networks = args.network.open(args.layer.layer.as_deref())?;
-    // Benchmarks are embedded once, and would only fill the cache.
-    let is_benchmark = images.kind() != DatasetKind::Folder && args.cache.is_none();
-    let cache = if is_benchmark { Cache::None } else { Cache::of(args.cache.as_deref()) };
+    // Benchmarks are embedded once and would only fill the cache; and what is printed of them must not depend on which
+    // networks somebody has fetched.
+    let is_benchmark = images.kind() != DatasetKind::Folder || args.part.is_some();
+    let unless = if is_benchmark { Unless::Shipped } else { Unless::Best };
+    let networks = args.network.open(args.layer.layer.as_deref(), unless)?;
+    let cache =
+        if is_benchmark && args.cache.is_none() { Cache::None } else { Cache::of(args.cache.as_deref()) };
     let embedding = embed(&images, "images", &networks, cache, args.skip_bad)?;
     write(args, &embedding.table)?;
     let kept = match embedding.kept {

@@ -17,3 +17,5 @@ pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;
 pub mod tune;
+#[cfg(feature = "vision")]
+pub mod weights;

@@ -133,8 +133,9 @@ fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
 #[cfg(feature = "vision")]
 fn embedded_features(dataset: &Path, args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
     use crate::commands::embedding::{Cache, embed};
+    use crate::commands::network::Unless;
     use handful_data::datasets::{Part, open_dataset};
-    let networks = args.network.open(args.layer.layer.as_deref())?;
+    let networks = args.network.open(args.layer.layer.as_deref(), Unless::Shipped)?;
     let images = open_dataset(dataset, None, Some(Part::Novel))?;
     Ok(embed(&images, "images", &networks, Cache::None, false)?.table)
 }

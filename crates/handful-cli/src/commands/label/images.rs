@@ -31,10 +31,10 @@ pub fn open(
     skip_bad: bool,
 ) -> Result<ImagePool, CliError> {
     use crate::commands::embedding::{Cache, embed};
-    use crate::commands::network::describe;
+    use crate::commands::network::{Unless, describe};
     use handful_data::datasets::open_images;
     let images = open_images(&[folder.to_owned()])?;
-    let networks = network.open(layer)?;
+    let networks = network.open(layer, Unless::Best)?;
     eprintln!("features: {}", describe(&networks));
     let embedding = embed(&images, &folder.display().to_string(), &networks, Cache::of(cache), skip_bad)?;
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
