@@ -26,6 +26,8 @@ const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
 const MANY_CELLS: usize = 40_000_000;
+/// What of the head is in the labels.
+const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
 const MOST_LABELS: usize = 20_000;
 /// Share of left-out labels that may look as strange as a rejected row.
@@ -171,15 +173,20 @@ impl PreparedPool {
                     pool
                 };
                 let fast = self.params.rule == Rule::Fast || pool.rows().saturating_mul(ways) > MANY_CELLS;
-                let members: &[Member] = if fast { &[Member::Strongly] } else { &Member::ALL };
+                let members: &[Member] = match &self.params.rule {
+                    Rule::Only(member) => std::slice::from_ref(member),
+                    _ if fast => &[Member::Strongly],
+                    _ => &Member::ALL,
+                };
                 let infer = |given: &[_], checking: bool| {
                     let most_rows = if checking { CHECKED_ROWS } else { TRANSDUCTIVE_ROWS };
                     Ok(Fit { pool, ways, members, most_rows }.run(given))
                 };
                 let distil = pool.rows().saturating_mul(ways) <= MANY_CELLS;
-                let recipe =
-                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share: 0.5, distil };
-                let head_share = if distil { recipe.head_share } else { 0.0 };
+                // A member alone is asked for itself.
+                let alone = matches!(self.params.rule, Rule::Only(_));
+                let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };
+                let recipe = Recipe { pool, ways, params: &self.params, infer: &infer, head_share, distil };
                 let places: Vec<(usize, usize)> =
                     few.iter().filter_map(|&(row, class)| Some((pool.place(row)?, class))).collect();
                 let fitted = recipe.fit(&places, evidence)?;
