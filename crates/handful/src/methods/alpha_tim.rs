@@ -24,7 +24,7 @@ use crate::methods::common::answer::answer;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::simd::{AdamStep, PaddedRows, padded};
 use crate::solution::Solution;
 use crate::task::Task;
@@ -38,7 +38,7 @@ pub struct AlphaTimParams {
     /// In which basis the prototypes are fitted.
     pub basis: Basis,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// tau.
     pub inverse_temperature: f64,
     /// a of the entropies below five labelled rows per class on average.
@@ -73,7 +73,7 @@ impl AlphaTimParams {
         Self {
             transform: Transform::new(vec![Step::L2]),
             basis: Basis::Original,
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             inverse_temperature: 15.0,
             alpha: 2.0,
             alpha_five_shot: 7.0,

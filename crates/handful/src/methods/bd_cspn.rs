@@ -22,7 +22,7 @@ use crate::methods::common::comparator;
 use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRows, SupportRows, Weighting};
 use crate::methods::simpleshot::Metric;
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -43,7 +43,7 @@ pub struct BdCspnParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// How prototypes are rectified.
     #[serde(flatten)]
     pub rectification: Rectification,
@@ -84,7 +84,7 @@ impl BdCspnParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::Centre, Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             rectification: PROTO_RECT,
             metric: Metric::Cosine,
             classified: Classified::Shifted,

@@ -23,10 +23,11 @@ use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
 use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::paper::algorithm1::{algorithm1, predictions};
 use crate::paper::ida::FisherParams;
 use crate::paper::objective::ObjectiveKind;
 use crate::scalar::Scalar;
-use crate::self_training::{SelfTrainingParams, UnlabelledRows, predictions, self_train};
+use crate::self_training::{SelfTrainingParams, UnlabeledRows};
 use crate::solution::{FitTrace, Solution, Trace};
 use crate::task::Task;
 use crate::transform::Transform;
@@ -53,7 +54,7 @@ pub struct DmIdaParams {
     #[serde(flatten)]
     pub self_training: SelfTrainingParams,
     /// Which unlabelled rows of a semi-supervised task the last fit looks at.
-    pub last_fit: UnlabelledRows,
+    pub last_fit: UnlabeledRows,
 }
 
 impl MethodParams for DmIdaParams {
@@ -118,13 +119,13 @@ impl DmIda {
         let (support, labels) = (task.support(), task.support_labels());
         let mut fitter = Fitter::new(&selection_fit, task.ways(), support, labels, task.pool())?;
         let trained =
-            self_train(&params.self_training, &params.fisher, &mut fitter, task.id(), trace.as_mut());
+            algorithm1(&params.self_training, &params.fisher, &mut fitter, task.id(), trace.as_mut());
 
         // The loop's own last fit serves when it is the fit that is wanted: same objective, same unlabelled rows.
-        let same_rows = task.is_transductive() || params.last_fit == UnlabelledRows::Pool;
+        let same_rows = task.is_transductive() || params.last_fit == UnlabeledRows::Pool;
         let same_fit = same_rows && selection_fit == fit;
         let mut fit_trace = trace.as_ref().map(|_| FitTrace::default());
-        let classifier = match trained.classifier {
+        let classifier = match trained.model {
             Some(classifier) if same_fit => classifier,
             _ if same_fit => fitter.fit(&trained.joined, fit_trace.as_mut()),
             _ => {

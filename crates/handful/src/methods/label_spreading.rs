@@ -21,7 +21,7 @@ use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -80,7 +80,7 @@ impl LabelSpreadingParams {
         // Rounding can leave a tiny negative number where nothing arrives.
         learnt.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0));
         normalise_rows(&mut learnt);
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 
     /// S of the module's first lines.

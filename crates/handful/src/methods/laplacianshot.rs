@@ -25,7 +25,7 @@ use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRow
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -36,7 +36,7 @@ pub struct LaplacianshotParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// Whether prototypes are rectified first.
     pub rectify: bool,
     /// How.
@@ -74,7 +74,7 @@ impl LaplacianshotParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::Centre, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             rectify: true,
             rectification: PROTO_RECT,
             classified: Classified::Shifted,

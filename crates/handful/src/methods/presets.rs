@@ -10,7 +10,7 @@ use crate::paper::ida::{FisherParams, RidgeScale};
 use crate::paper::objective::{DependenceScale, Objective, ObjectiveKind};
 use crate::self_training::class_sizes::ClassSizes;
 use crate::self_training::select::SelectorKind;
-use crate::self_training::{Keep, SelfTrainingParams, UnlabelledRows};
+use crate::self_training::{Keep, SelfTrainingParams, UnlabeledRows};
 use crate::transform::{Step, Transform};
 
 /// Room for the exact kernel of about 31,000 rows.
@@ -74,7 +74,7 @@ pub fn paper() -> DmIdaParams {
             seed: 0,
         },
         // Algorithm 1 fits on the unlabelled set throughout.
-        last_fit: UnlabelledRows::Pool,
+        last_fit: UnlabeledRows::Pool,
     }
 }
 
@@ -108,7 +108,7 @@ pub fn authors() -> DmIdaParams {
             ..paper.self_training
         },
         // The last fit's unlabelled rows are the query rows, in semi-supervised tasks too.
-        last_fit: UnlabelledRows::Query,
+        last_fit: UnlabeledRows::Query,
         ..paper
     }
 }
@@ -166,7 +166,7 @@ pub fn default() -> DmIdaParams {
             max_rounds: 1,
             ..authors.self_training
         },
-        last_fit: UnlabelledRows::Both,
+        last_fit: UnlabeledRows::Both,
     }
 }
 

@@ -24,7 +24,7 @@ use crate::methods::common::reduce::principal_task;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
@@ -40,7 +40,7 @@ pub struct ProtolpParams {
     /// What is done to the reduced features.
     pub reduced_transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// m, the share of the propagated labels.
     pub propagated_share: f64,
     /// The iteration.
@@ -64,7 +64,7 @@ impl ProtolpParams {
             transform: Transform::new(vec![Step::Power, Step::L2]),
             dimensions: 40,
             reduced_transform: Transform::new(vec![Step::CentreParts, Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             propagated_share: 0.6,
             map: TransportMap {
                 lambda: 10.0,

@@ -22,7 +22,7 @@ use crate::methods::common::answer::answer;
 use crate::methods::common::comparator;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
@@ -34,7 +34,7 @@ pub struct PtMapParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// The iteration.
     #[serde(flatten)]
     pub map: TransportMap,
@@ -64,7 +64,7 @@ impl PtMapParams {
     fn authors() -> Self {
         Self {
             transform: power_and_centre(),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             map: TransportMap {
                 lambda: 10.0,
                 epochs: 20,

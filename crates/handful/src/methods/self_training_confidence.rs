@@ -21,7 +21,7 @@ use crate::methods::presets;
 use crate::methods::single_fit::TraceWanted;
 use crate::paper::objective::{Objective, ObjectiveKind};
 use crate::self_training::select::SelectorKind;
-use crate::self_training::{Keep, SelfTrainingParams, UnlabelledRows};
+use crate::self_training::{Keep, SelfTrainingParams, UnlabeledRows};
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -84,7 +84,7 @@ impl ConfidenceParams {
                 max_rounds: self.max_rounds,
                 ..general.self_training
             },
-            last_fit: UnlabelledRows::Pool,
+            last_fit: UnlabeledRows::Pool,
             ..general
         }
     }

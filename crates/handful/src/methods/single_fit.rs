@@ -7,7 +7,7 @@ use crate::fit::basis::Basis;
 use crate::fit::{FitParams, Fitter};
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{FitTrace, Solution, Trace};
 use crate::task::{Task, Unlabeled};
 use crate::transform::Transform;
@@ -20,7 +20,7 @@ pub struct SingleFitParams {
     /// In which basis the classifier is fitted.
     pub basis: Basis,
     /// Which unlabelled rows of a semi-supervised task the fit looks at.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// The fit.
     #[serde(flatten)]
     pub fit: FitParams,
@@ -80,12 +80,12 @@ impl<T> Rows<'_, T> {
 }
 
 /// The unlabelled rows a fit looks at; in a transductive task always the query.
-pub(crate) fn unlabelled_rows<T: Scalar>(task: &Task<T>, which: UnlabelledRows) -> Rows<'_, T> {
+pub(crate) fn unlabelled_rows<T: Scalar>(task: &Task<T>, which: UnlabeledRows) -> Rows<'_, T> {
     match (task.unlabeled(), which) {
-        (Unlabeled::Query, _) | (_, UnlabelledRows::Query) => Rows::Borrowed(task.query()),
-        (Unlabeled::Pool(pool), UnlabelledRows::Pool) => Rows::Borrowed(pool),
-        (Unlabeled::Pool(pool), UnlabelledRows::Both) if pool.rows() == 0 => Rows::Borrowed(task.query()),
-        (Unlabeled::Pool(pool), UnlabelledRows::Both) => Rows::Owned(pool.stack(task.query())),
+        (Unlabeled::Query, _) | (_, UnlabeledRows::Query) => Rows::Borrowed(task.query()),
+        (Unlabeled::Pool(pool), UnlabeledRows::Pool) => Rows::Borrowed(pool),
+        (Unlabeled::Pool(pool), UnlabeledRows::Both) if pool.rows() == 0 => Rows::Borrowed(task.query()),
+        (Unlabeled::Pool(pool), UnlabeledRows::Both) => Rows::Owned(pool.stack(task.query())),
     }
 }
 
