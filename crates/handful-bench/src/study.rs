@@ -120,16 +120,46 @@ pub struct Score {
 
 /// Methods on identical tasks.
 pub struct Study<'a> {
-    /// The features.
-    pub table: &'a FeatureTable,
-    /// The tasks.
-    pub tasks: &'a Tasks,
-    /// Threads; 0 takes one per core.
-    pub threads: usize,
+    table: &'a FeatureTable,
+    tasks: &'a Tasks,
+    threads: usize,
+    reference: usize,
+    base_mean: Option<&'a [f32]>,
 }
 
-impl Study<'_> {
+impl<'a> Study<'a> {
+    /// Makes a study on one thread per core whose differences are to the first entrant.
+    pub fn new(table: &'a FeatureTable, tasks: &'a Tasks) -> Self {
+        Self { table, tasks, threads: 0, reference: 0, base_mean: None }
+    }
+
+    /// Sets the number of threads; 0 takes one per core. No result depends on it.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Sets which entrant differences are taken to.
+    #[must_use]
+    pub fn reference(self, reference: usize) -> Self {
+        Self { reference, ..self }
+    }
+
+    /// Gives every task the mean feature of the base classes, for transforms that centre on it.
+    #[must_use]
+    pub fn base_mean(self, mean: Option<&'a [f32]>) -> Self {
+        Self { base_mean: mean, ..self }
+    }
+
+    /// Returns the number of tasks.
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// Runs every entrant over every task. `solved` is called after each task, from any thread.
+    ///
+    /// # Errors
+    /// [`StudyError`] names the method and the task it refused.
     pub fn run(
         &self,
         entrants: &[Entrant],
@@ -155,14 +185,17 @@ impl Study<'_> {
             let seconds = times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64;
             scores.push(score(entrant, &outcomes, seconds));
         }
-        compare(&mut scores, 0);
+        compare(&mut scores, self.reference);
         Ok(scores)
     }
 
     fn solve(&self, entrant: &Entrant, index: usize) -> Result<(Outcome, Duration), StudyError> {
         let failed = |source| StudyError::Task { method: entrant.method.name(), task: index, source };
         let episode = self.tasks.episode(index);
-        let (task, _) = assemble(self.table, &episode, index as u64).map_err(failed)?;
+        let (mut task, _) = assemble(self.table, &episode, index as u64).map_err(failed)?;
+        if let Some(mean) = self.base_mean {
+            task = task.with_base_mean(mean.to_vec()).map_err(failed)?;
+        }
         let start = Instant::now();
         let solution = entrant.method.solve(&task).map_err(failed)?;
         let time = start.elapsed();
@@ -199,7 +232,7 @@ fn score(entrant: &Entrant, outcomes: &[Outcome], seconds: f64) -> Score {
 }
 
 /// Compares every score with that of the reference, task by task; the reference itself has no difference.
-pub fn compare(scores: &mut [Score], reference: usize) {
+pub(crate) fn compare(scores: &mut [Score], reference: usize) {
     let Some(base) = scores.get(reference).and_then(|score| score.per_task.clone()) else { return };
     for (at, score) in scores.iter_mut().enumerate() {
         let values = score.per_task.as_ref().filter(|_| at != reference);
@@ -257,7 +290,7 @@ mod tests {
             })
             .collect();
         let tasks = Tasks::Sampled { sampler, count: 12 };
-        Study { table: &table, tasks: &tasks, threads }.run(&entrants, &|_| {}).expect("solvable tasks")
+        Study::new(&table, &tasks).threads(threads).run(&entrants, &|_| {}).expect("solvable tasks")
     }
 
     #[test]
@@ -278,6 +311,24 @@ mod tests {
         assert_eq!(scores[0].difference, None);
         assert_eq!(scores[1].difference, Some(Estimate { mean: 0.0, ci95: 0.0 }));
         assert_eq!(scores[1].significance.map(|found| (found.ties, found.p_sign_flip)), Some((12, 1.0)));
+    }
+
+    #[test]
+    fn centring_on_the_base_classes_needs_their_mean_and_uses_it() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let sampler = EpisodeSampler::new(&table, EpisodeSpec::default(), 1).expect("enough rows");
+        let tasks = Tasks::Sampled { sampler, count: 3 };
+        let entrant = Entrant {
+            preset: "cl2n".into(),
+            method: handful::methods::build("simpleshot", Some("cl2n"), &[]).expect("a preset"),
+        };
+        let run = |mean: Option<&[f32]>| {
+            Study::new(&table, &tasks).threads(1).base_mean(mean).run(std::slice::from_ref(&entrant), &|_| {})
+        };
+        assert!(matches!(run(None), Err(StudyError::Task { source: TaskError::NoBaseMean, .. })));
+        assert!(matches!(run(Some(&[0.0])), Err(StudyError::Task { source: TaskError::MeanDimensions { .. }, .. })));
+        let mean = table.mean_row().expect("in memory");
+        assert!(run(Some(&mean)).expect("a mean of the right length")[0].accuracy > 0.2);
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl Transform {
         &self.steps
     }
 
+    /// Whether it looks at rows without labels to smooth the features.
+    pub fn smooths(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Smooth { .. }))
+    }
+
     /// The same without its smoothing, for measures that would find in smoothed features what the smoothing put there.
     pub fn without_smoothing(&self) -> Self {
         let kept = self.steps.iter().filter(|step| !matches!(step, Step::Smooth { .. }));

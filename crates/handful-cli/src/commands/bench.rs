@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use handful_bench::study::{Score, Study, Tasks, compare};
+use handful_bench::study::{Score, Study, Tasks};
 use handful_bench::table;
 use handful_data::{FeatureTable, read_table, read_task_list};
 use serde_json::json;
@@ -43,6 +43,9 @@ struct StudyArgs {
     /// Tasks made elsewhere (JSON lines, see `handful tasks`) instead of drawn ones
     #[arg(long, value_name = "FILE")]
     tasks_from: Option<PathBuf>,
+    /// Features of the base classes, for transforms that centre on their mean (`centre`, as in simpleshot:cl2n)
+    #[arg(long, value_name = "FEATURES")]
+    base: Option<PathBuf>,
     /// The method that differences are taken to, as listed in --method; without it, the first
     #[arg(long, value_name = "METHOD")]
     reference: Option<String>,
@@ -99,12 +102,15 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
         return Err(CliError::Usage("there is no task to solve: the task list is empty".into()));
     }
 
-    let study = Study { table: &features, tasks: &tasks, threads: args.threads };
+    let base_mean = args.base.as_deref().map(read_table).transpose()?.map(|base| base.mean_row()).transpose()?;
     let labels: Vec<String> =
         entrants.iter().map(|entrant| table::label(entrant.method.name(), &entrant.preset)).collect();
     let reference = reference(args.reference.as_deref(), &labels)?;
-    let mut scores = run_with_bar(&study, &entrants)?;
-    compare(&mut scores, reference);
+    let study = Study::new(&features, &tasks)
+        .threads(args.threads)
+        .reference(reference)
+        .base_mean(base_mean.as_deref());
+    let scores = run_with_bar(&study, &entrants)?;
 
     let mut out = std::io::stdout().lock();
     match args.format {

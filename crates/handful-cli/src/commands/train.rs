@@ -13,10 +13,10 @@ use handful_vision::training::checkpoint::EpochMetrics;
 use handful_vision::training::schedule::Schedule;
 use handful_vision::training::settings::Settings;
 use handful_vision::training::trainer::{Event, Job, best_network, last_checkpoint, train};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::commands::data::dataset_kind;
 use crate::error::CliError;
+use crate::progress::bar_like;
 
 /// Arguments of `handful train`.
 #[derive(Args)]
@@ -167,7 +167,7 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
         device: &device,
         stop: &stop,
     };
-    let bar = bar();
+    let bar = bar_like(1, "{msg}  {wide_bar} {eta} left");
     let mut first_step = None;
     let outcome = train(&job, &mut |event| match event {
         Event::Step { progress, steps, batch } => {
@@ -207,12 +207,4 @@ fn sentence(metrics: &EpochMetrics, epochs: usize) -> String {
         validation.unwrap_or_default(),
         metrics.seconds
     )
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-    // A template that does not parse would only cost the looks.
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

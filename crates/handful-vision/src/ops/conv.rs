@@ -14,13 +14,13 @@
 use std::cell::RefCell;
 
 use burn::backend::flex::FlexTensor;
+use handful::linalg::product::{View, product};
 use rayon::prelude::*;
 
 use super::Padding;
 use super::convolution::Convolution;
 use super::geometry::Geometry;
 use super::host::dims4;
-use super::product::{Matrix, product};
 
 /// Images are grouped until a column matrix has about this many columns: enough for the product to run at full
 /// speed, few enough to stay in the cache.
@@ -101,8 +101,8 @@ impl Convolution for Dense {
             with_scratch([depth * width, filters * width], |columns, together| {
                 self.geometry.fill_columns(&images, self.channels, columns);
                 let target = if images.len() == 1 { &mut *y } else { &mut *together };
-                let columns = Matrix::new(columns, depth, width);
-                product(target, Matrix::new(weight, filters, depth), columns, false);
+                let columns = View::new(columns, depth, width);
+                product(target, width, View::new(weight, filters, depth), columns, false);
                 if images.len() > 1 {
                     from_group(together, outputs, images.len(), y);
                 }
@@ -120,8 +120,8 @@ impl Convolution for Dense {
             let width = images.len() * outputs;
             with_scratch([depth * width, filters * width], |columns, gathered| {
                 let grad = to_group(grad, outputs, images.len(), gathered);
-                let weight = Matrix::new(weight, filters, depth).transposed();
-                product(columns, weight, Matrix::new(grad, filters, width), false);
+                let weight = View::new(weight, filters, depth).transposed();
+                product(columns, width, weight, View::new(grad, filters, width), false);
                 self.geometry.add_columns(columns, self.channels, &mut images);
             });
         });
@@ -142,8 +142,8 @@ impl Convolution for Dense {
                 with_scratch([depth * width, filters * width], |columns, gathered| {
                     self.geometry.fill_columns(&images, self.channels, columns);
                     let grad = to_group(grad, outputs, images.len(), gathered);
-                    let columns = Matrix::new(columns, depth, width).transposed();
-                    product(&mut sum, Matrix::new(grad, filters, width), columns, true);
+                    let columns = View::new(columns, depth, width).transposed();
+                    product(&mut sum, depth, View::new(grad, filters, width), columns, true);
                 });
             }
             sum

@@ -15,7 +15,6 @@ mod geometry;
 mod host;
 mod norm;
 mod pool;
-mod product;
 mod residual;
 mod sums;
 

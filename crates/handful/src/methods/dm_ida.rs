@@ -22,7 +22,7 @@ use crate::fit::basis::Basis;
 use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
-use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::methods::{Builder, Method, MethodParams, PriorKnowledge, Setting, as_map};
 use crate::paper::algorithm1::{algorithm1, predictions};
 use crate::paper::ida::FisherParams;
 use crate::paper::objective::ObjectiveKind;
@@ -58,9 +58,14 @@ pub struct DmIdaParams {
 }
 
 impl MethodParams for DmIdaParams {
+    type Method = DmIda;
     const NAME: &'static str = "dm-ida";
     const PRESETS: &'static [&'static str] =
         &["default", "fast", "plain", "balanced", "unbalanced", "authors", "paper"];
+
+    fn default_preset() -> Self {
+        presets::default()
+    }
 
     fn preset(name: &str) -> Option<Self> {
         match name {
@@ -75,8 +80,8 @@ impl MethodParams for DmIdaParams {
         }
     }
 
-    fn check(self) -> Result<Box<dyn Method>, ParamError> {
-        Ok(Box::new(DmIda::new(self)?))
+    fn check(self) -> Result<DmIda, ParamError> {
+        DmIda::new(self)
     }
 }
 
@@ -87,7 +92,15 @@ pub struct DmIda {
 }
 
 impl DmIda {
+    /// Starts a builder at the default preset.
+    pub fn builder() -> Builder<DmIdaParams> {
+        Builder::new()
+    }
+
     /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn new(params: DmIdaParams) -> Result<Self, ParamError> {
         params.fit.check()?;
         params.fisher.check()?;
@@ -104,6 +117,9 @@ impl DmIda {
     }
 
     /// Solves a task in either precision, with diagnostics if wanted.
+    ///
+    /// # Errors
+    /// [`TaskError`] where the transform or the kernel cannot take the task.
     pub fn solve_in<T: Scalar>(&self, task: &Task<T>, wanted: TraceWanted) -> Result<Solution<T>, TaskError> {
         let params = &self.params;
         let many = has_five_shots(task.mean_shots());

@@ -22,8 +22,9 @@ use crate::error::{ParamError, TaskError};
 use crate::fit::PseudoLabel;
 use crate::fit::basis::Basis;
 use crate::graph::dense::{check_size, cosines, nearest, normalise_symmetric};
-use crate::graph::propagation::{CgStop, propagate};
+use crate::graph::propagation::propagate;
 use crate::linalg::Matrix;
+use crate::linalg::conjugate_gradients::CgStop;
 use crate::linalg::sinkhorn::{Stop, transport};
 use crate::methods::common::answer::{answer, normalise_rows};
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
@@ -143,7 +144,7 @@ impl IlpcParams {
         let similarities = cosines(&FeatureRows::new(rows).gram());
         let mut weights = Matrix::zeros(rows.rows(), rows.rows());
         for i in 0..rows.rows() {
-            for j in nearest(&similarities, i, self.neighbours) {
+            for j in nearest(similarities.row(i), i, self.neighbours) {
                 let weight = similarities.row(i)[j].max(0.0).powi(3);
                 weights.row_mut(i)[j] += weight;
                 weights.row_mut(j)[i] += weight;

@@ -106,7 +106,7 @@ impl LabelSpreadingParams {
                 let negative = distances.as_slice().iter().map(|value| -value).collect();
                 let similarities = Matrix::from_vec(size, size, negative);
                 for i in 0..size {
-                    for j in nearest(&similarities, i, self.neighbours) {
+                    for j in nearest(similarities.row(i), i, self.neighbours) {
                         weights.row_mut(i)[j] = 1.0;
                         weights.row_mut(j)[i] = 1.0;
                     }

@@ -110,7 +110,7 @@ impl LaplacianshotParams {
         let costs = shifted.unlabelled(&shifted.squared_distances(&centres));
         let similarities = closeness(shifted.unlabelled_gram());
         let graph: Vec<Vec<usize>> =
-            (0..costs.rows()).map(|row| nearest(&similarities, row, self.neighbours)).collect();
+            (0..costs.rows()).map(|row| nearest(similarities.row(row), row, self.neighbours)).collect();
         let learnt = smooth(&costs, &graph, self.lambda, self.max_updates);
         Ok(answer(&task, self.unlabelled, &learnt, |rows| {
             let rows = self.placed(ShiftedRows::new(task.support(), rows, &start));

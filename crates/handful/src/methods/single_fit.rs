@@ -98,8 +98,13 @@ macro_rules! single_fit_method {
         pub struct $params(pub crate::methods::single_fit::SingleFitParams);
 
         impl crate::methods::MethodParams for $params {
+            type Method = crate::methods::Checked<Self>;
             const NAME: &'static str = $name;
             const PRESETS: &'static [&'static str] = &[$($preset),+];
+
+            fn default_preset() -> Self {
+                Self([$(|| $make),+][0]())
+            }
 
             fn preset(name: &str) -> Option<Self> {
                 match name {
@@ -108,23 +113,16 @@ macro_rules! single_fit_method {
                 }
             }
 
-            fn check(self) -> Result<Box<dyn crate::methods::Method>, crate::error::ParamError> {
+            fn check(self) -> Result<Self::Method, crate::error::ParamError> {
                 self.0.check()?;
-                Ok(Box::new(self))
+                $setting.check_transform(&self.0.transform)?;
+                Ok(crate::methods::Checked(self))
             }
         }
 
-        impl crate::methods::Method for $params {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
+        impl crate::methods::Solve for $params {
             fn prior(&self) -> crate::methods::PriorKnowledge {
                 crate::methods::PriorKnowledge { setting: $setting, knows_class_sizes: false }
-            }
-
-            fn params(&self) -> serde_json::Value {
-                crate::methods::as_map(self).into()
             }
 
             fn solve(
