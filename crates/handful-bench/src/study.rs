@@ -326,7 +326,10 @@ mod tests {
             Study::new(&table, &tasks).threads(1).base_mean(mean).run(std::slice::from_ref(&entrant), &|_| {})
         };
         assert!(matches!(run(None), Err(StudyError::Task { source: TaskError::NoBaseMean, .. })));
-        assert!(matches!(run(Some(&[0.0])), Err(StudyError::Task { source: TaskError::MeanDimensions { .. }, .. })));
+        assert!(matches!(
+            run(Some(&[0.0])),
+            Err(StudyError::Task { source: TaskError::MeanDimensions { .. }, .. })
+        ));
         let mean = table.mean_row().expect("in memory");
         assert!(run(Some(&mean)).expect("a mean of the right length")[0].accuracy > 0.2);
     }

@@ -74,7 +74,7 @@ fn keep_freed_buffers() {
 
 fn run(command: Command) -> Result<(), CliError> {
     keep_freed_buffers();
-    handful::simd::forced_path().map_err(CliError::usage)?;
+    handful::forced_path().map_err(CliError::usage)?;
     match command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),

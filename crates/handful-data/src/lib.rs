@@ -21,6 +21,7 @@ pub use readers::{
 };
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
-    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, log_gamma_variate, parse_task_list, read_task_list, write_task_list,
+    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, log_gamma_variate, parse_task_list,
+    read_task_list, write_task_list,
 };
 pub use writers::{Cells, write_columns, write_half_npz, write_table};

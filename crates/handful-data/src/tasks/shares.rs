@@ -41,8 +41,7 @@ pub(super) fn dirichlet(draw: &mut TaskDraw, total: usize, classes: usize, param
 /// uniform numbers above 0, at most 1.
 pub fn log_gamma_variate(unit: &mut impl FnMut() -> f64, shape: f64) -> f64 {
     // Shapes below one are drawn one higher and scaled by a power of a uniform number.
-    let (shape, boost) =
-        if shape < 1.0 { (shape + 1.0, libm::log(unit()) / shape) } else { (shape, 0.0) };
+    let (shape, boost) = if shape < 1.0 { (shape + 1.0, libm::log(unit()) / shape) } else { (shape, 0.0) };
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / libm::sqrt(9.0 * d);
     loop {

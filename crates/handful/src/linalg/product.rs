@@ -1,6 +1,6 @@
 //! Single-precision matrix products on slices, for matrices with more than a few columns.
 //!
-//! Few-shot tasks have five classes, for which [`crate::simd`] is made; pools have hundreds, for which a blocked
+//! Few-shot tasks have five classes, for which `simd` is made; pools have hundreds, for which a blocked
 //! product is. Sizes are checked here before the kernel behind it is trusted with pointers. One thread each: callers
 //! spread fixed blocks of rows over threads, so that no sum depends on how many there are.
 
