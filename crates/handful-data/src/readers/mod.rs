@@ -24,6 +24,8 @@ pub(crate) mod pickle;
 mod raw_table;
 mod safetensors;
 mod torch;
+#[cfg(feature = "tables")]
+pub(crate) mod unwound;
 
 use std::{
     borrow::Cow,
@@ -109,9 +111,9 @@ fn parse_raw(format: TableFormat, path: &Path, bytes: Cow<'_, [u8]>) -> Result<R
         TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
         TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
         #[cfg(feature = "tables")]
-        TableFormat::Parquet => parquet::read(path, owned.into_owned()),
+        TableFormat::Parquet => unwound::decode(path, "Parquet", || parquet::read(path, owned.into_owned())),
         #[cfg(feature = "tables")]
-        TableFormat::Arrow => arrow::read(path, owned.into_owned()),
+        TableFormat::Arrow => unwound::decode(path, "Arrow", || arrow::read(path, owned.into_owned())),
         #[cfg(not(feature = "tables"))]
         TableFormat::Parquet => Err(DataError::not_built(path, "Parquet")),
         #[cfg(not(feature = "tables"))]
