@@ -7,8 +7,8 @@
 
 use std::time::Instant;
 
+use handful::Matrix;
 use handful::labelling::{LabelError, LabelParams, Labelling, PoolRows, label_pool};
-use handful::matrix::Matrix;
 use handful_data::FeatureTable;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

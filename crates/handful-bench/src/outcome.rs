@@ -87,7 +87,7 @@ pub fn auroc(higher: &[f64], lower: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use handful::matrix::Matrix;
+    use handful::Matrix;
 
     use super::*;
 

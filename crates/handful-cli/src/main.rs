@@ -37,6 +37,9 @@ enum Command {
     /// Turn images into a table of features
     #[cfg(feature = "vision")]
     Embed(commands::embed::EmbedArgs),
+    /// Show and fetch networks that others have trained
+    #[cfg(feature = "vision")]
+    Weights(commands::weights::WeightsArgs),
     /// Train a backbone on the base classes of an image dataset
     #[cfg(feature = "vision")]
     Train(commands::train::TrainArgs),
@@ -78,6 +81,8 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Tasks(args) => commands::tasks::run(&args),
         #[cfg(feature = "vision")]
         Command::Embed(args) => commands::embed::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Weights(args) => commands::weights::run(&args),
         #[cfg(feature = "vision")]
         Command::Train(args) => commands::train::run(&args),
     }

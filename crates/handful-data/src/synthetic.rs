@@ -4,7 +4,7 @@
 //! none of them: they are not negative, the classes vary in a shared low-dimensional subspace much more than
 //! elsewhere (so raw distances are dominated by what does not tell classes apart), and classes overlap.
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, TensorData};
+use handful_data::datasets::Image;
 use serde::{Deserialize, Serialize};
 
 use crate::error::VisionError;
@@ -14,8 +15,10 @@ use crate::foreign;
 use crate::images::{Pixels, Preparation};
 use crate::networks::{Architecture, Network};
 use crate::onnx::{LARGEST_SIZE, OnnxNetwork};
+use crate::pretrained::{Pretrained, PretrainedError, find};
 use crate::tensors::{self, Arrays, Misfit, values_of};
 use crate::training::settings::Settings;
+use crate::views::{MOST_CROPS, further_windows};
 use crate::weights::{self, WeightFile};
 
 /// What a file of our weights says about itself.
@@ -44,8 +47,24 @@ pub struct Wanted {
     pub pixels: Option<Pixels>,
     /// The layer of an ONNX file to take the features from, if not the last pooled one.
     pub layer: Option<String>,
+    /// How many windows of an image are looked at, if not one; features are their mean.
+    pub crops: Option<usize>,
     /// Whether features are the mean of those of an image and of its mirror image.
     pub mirrored: bool,
+}
+
+impl Wanted {
+    fn crops(&self) -> Result<usize, VisionError> {
+        let crops = self.crops.unwrap_or(1);
+        if (1..=MOST_CROPS).contains(&crops) {
+            return Ok(crops);
+        }
+        Err(VisionError::Setting {
+            setting: "crops",
+            value: crops.to_string(),
+            requirement: format!("it must be 1 to {MOST_CROPS}"),
+        })
+    }
 }
 
 /// What computes the features.
@@ -61,9 +80,17 @@ enum Engine {
 pub struct Backbone {
     engine: Engine,
     preparation: Preparation,
+    crops: usize,
     mirrored: bool,
     sha256: String,
 }
+
+/// Pixels that go through the network together: few enough that what one layer hands to the next stays small.
+const PIXELS_TOGETHER: usize = 64 * 84 * 84;
+
+/// Changes whenever images are decoded or prepared in another way than before, so that no old features are taken for
+/// new ones.
+const PREPARATION_VERSION: u32 = 2;
 
 /// Under this name our checkpoints keep the network beside its classifier.
 const IN_CHECKPOINT: &str = "network.";
@@ -87,10 +114,11 @@ impl Backbone {
         }
         let bytes = std::fs::read(path).map_err(io_error(path))?;
         let network = OnnxNetwork::open(path, &bytes, wanted.layer.as_deref(), wanted.size)?;
-        let preparation =
-            Preparation::imagenet(network.size()).with_pixels(wanted.pixels.unwrap_or(Pixels::Imagenet));
+        let preparation = Preparation { keep_aspect: true, ..Preparation::imagenet(network.size()) }
+            .with_pixels(wanted.pixels.unwrap_or(Pixels::Imagenet));
         let engine = Engine::Onnx { network, path: path.to_owned() };
-        Ok(Self { engine, preparation, mirrored: wanted.mirrored, sha256: weights::sha256(&bytes) })
+        let (crops, mirrored) = (wanted.crops()?, wanted.mirrored);
+        Ok(Self { engine, preparation, crops, mirrored, sha256: weights::sha256(&bytes) })
     }
 
     /// The network that comes with the program: `compact`, trained on the 64 base classes of CIFAR-FS.
@@ -98,6 +126,28 @@ impl Backbone {
         const BYTES: &[u8] = include_bytes!("../assets/compact-cifar-fs.safetensors");
         let path = PathBuf::from("<compact-cifar-fs>");
         Self::from_file(&path, weights::parse(&path, BYTES)?, wanted, device)
+    }
+
+    /// A network of a package registry that is on this machine.
+    ///
+    /// # Errors
+    /// A network that is not there, or whose file has other contents than it should.
+    pub fn pretrained(
+        network: &'static Pretrained,
+        wanted: Wanted,
+        device: &Device,
+    ) -> Result<Self, VisionError> {
+        let missing = PretrainedError::Missing { name: network.name };
+        let path = find(network).and_then(|present| present.files.into_iter().next()).ok_or(missing)?;
+        let wanted = Wanted { backbone: wanted.backbone.or(network.architecture), ..wanted };
+        let opened = Self::open(&path, wanted, device)?;
+        match network.files.first() {
+            Some(file) if file.sha256 != opened.sha256 => {
+                let (found, expected) = (opened.sha256, file.sha256);
+                Err(PretrainedError::Checksum { path, found, expected }.into())
+            }
+            _ => Ok(opened),
+        }
     }
 
     fn from_file(
@@ -145,15 +195,35 @@ impl Backbone {
         let (network, misfits) = tensors::apply(architecture.build(device), &arrays);
         report(path, architecture, &network, misfits)?;
         let engine = Engine::Burn { network, architecture, device: device.clone() };
-        Ok(Self { engine, preparation, mirrored: wanted.mirrored, sha256: file.sha256 })
+        let (crops, mirrored) = (wanted.crops()?, wanted.mirrored);
+        Ok(Self { engine, preparation, crops, mirrored, sha256: file.sha256 })
     }
 
-    /// What the network is, in a few words: its architecture, or the layer of an ONNX file.
+    /// What the network is, in a few words: its architecture, or the layer of an ONNX file, and how it looks at images.
     pub fn description(&self) -> String {
-        match &self.engine {
+        let mut text = match &self.engine {
             Engine::Burn { architecture, .. } => architecture.to_string(),
             Engine::Onnx { network, .. } => format!("layer {} of ONNX", network.layer()),
+        };
+        text.push_str(&format!(" at {} px", self.preparation.size));
+        if self.crops > 1 {
+            text.push_str(&format!(", {} crops", self.crops));
         }
+        if self.mirrored {
+            text.push_str(", mirrored too");
+        }
+        text
+    }
+
+    /// A digest of everything that decides what an image becomes.
+    pub fn fingerprint(&self) -> String {
+        let layer = match &self.engine {
+            Engine::Burn { architecture, .. } => architecture.to_string(),
+            Engine::Onnx { network, .. } => network.layer().to_owned(),
+        };
+        let Self { preparation, crops, mirrored, sha256, .. } = self;
+        let facts = format!("{PREPARATION_VERSION} {sha256} {layer} {preparation:?} {crops} {mirrored}");
+        weights::sha256(facts.as_bytes())
     }
 
     /// What images go through.
@@ -174,12 +244,48 @@ impl Backbone {
         }
     }
 
+    /// What the network is shown of an image: one or several prepared windows.
+    pub fn views(&self, image: &Image) -> Vec<Vec<f32>> {
+        let further = further_windows(image, self.crops);
+        std::iter::once(image).chain(&further).map(|window| self.preparation.apply(window)).collect()
+    }
+
+    /// The features of images, row by row, each the mean over its views.
+    ///
+    /// # Errors
+    /// A network that cannot be computed.
+    pub fn embed_views(&self, images: &[Vec<Vec<f32>>]) -> Result<Vec<f32>, VisionError> {
+        let together = (PIXELS_TOGETHER / self.preparation.size.pow(2)).clamp(1, 64);
+        let views: Vec<&[f32]> = images.iter().flatten().map(Vec::as_slice).collect();
+        let mut rows = Vec::with_capacity(views.len() * self.features());
+        for views in views.chunks(together) {
+            rows.extend(self.embed(views)?);
+        }
+        if self.crops == 1 {
+            return Ok(rows);
+        }
+        let share = 1.0 / self.crops as f32;
+        let means = rows.chunks(self.crops * self.features()).flat_map(|rows| {
+            let mut mean = vec![0.0; self.features()];
+            for row in rows.chunks_exact(self.features()) {
+                mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += share * value);
+            }
+            mean
+        });
+        Ok(means.collect())
+    }
+
     /// The features of prepared images, row by row.
-    pub fn embed(&self, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
-        let mut features = self.forward(images)?;
+    ///
+    /// # Errors
+    /// A network that cannot be computed.
+    pub fn embed(&self, images: &[impl AsRef<[f32]>]) -> Result<Vec<f32>, VisionError> {
+        let images: Vec<&[f32]> = images.iter().map(AsRef::as_ref).collect();
+        let mut features = self.forward(&images)?;
         if self.mirrored {
             let size = self.preparation.size;
             let mirrors: Vec<Vec<f32>> = images.iter().map(|planes| mirror(planes, size)).collect();
+            let mirrors: Vec<&[f32]> = mirrors.iter().map(Vec::as_slice).collect();
             for (own, other) in features.iter_mut().zip(self.forward(&mirrors)?) {
                 *own = 0.5 * (*own + other);
             }
@@ -187,7 +293,7 @@ impl Backbone {
         Ok(features)
     }
 
-    fn forward(&self, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
+    fn forward(&self, images: &[&[f32]]) -> Result<Vec<f32>, VisionError> {
         match &self.engine {
             Engine::Burn { network, device, .. } => {
                 let size = self.preparation.size;

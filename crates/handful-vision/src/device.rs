@@ -1,6 +1,6 @@
 //! The one place where a device is chosen.
 
-use burn::tensor::Device;
+pub use burn::tensor::Device;
 
 use crate::error::VisionError;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use handful_data::DataError;
 
 use crate::networks::Architecture;
+use crate::pretrained::PretrainedError;
 
 /// Why a network could not be built, trained or used.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,10 @@ pub enum VisionError {
     #[error(transparent)]
     Data(#[from] DataError),
 
+    /// A network of a package registry could not be had.
+    #[error(transparent)]
+    Pretrained(#[from] PretrainedError),
+
     /// The operating system could not read or write a file.
     #[error("{}: {source}", path.display())]
     Io {
@@ -21,6 +26,15 @@ pub enum VisionError {
         path: PathBuf,
         /// What the operating system said.
         source: std::io::Error,
+    },
+
+    /// Not one image could be read.
+    #[error("none of the {count} images can be read; the first: {first}")]
+    NoImage {
+        /// How many there are.
+        count: usize,
+        /// Why the first cannot be read.
+        first: DataError,
     },
 
     /// No architecture has this name.

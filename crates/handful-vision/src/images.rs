@@ -17,6 +17,9 @@ pub struct Preparation {
     pub enlarge: bool,
     /// Whether the interpolation is bicubic instead of bilinear.
     pub bicubic: bool,
+    /// Whether the shorter side is resized and the middle cut out, instead of the image squeezed into a square.
+    #[serde(default)]
+    pub keep_aspect: bool,
     /// Mean of each channel, in units of 255.
     pub mean: [f32; 3],
     /// Standard deviation of each channel, in units of 255.
@@ -77,13 +80,13 @@ impl Preparation {
     /// The normalisation of ImageNet that all recipes of the few-shot literature use.
     pub fn imagenet(size: usize) -> Self {
         let (mean, deviation) = Pixels::Imagenet.mean_and_deviation();
-        Self { size, enlarge: false, bicubic: false, mean, deviation }
+        Self { size, enlarge: false, bicubic: false, keep_aspect: false, mean, deviation }
     }
 
-    /// The normalisation of EfficientNet-Lite, `(x - 127) / 128`, and bicubic interpolation.
+    /// The normalisation of EfficientNet-Lite, `(x - 127) / 128`, and bicubic interpolation of whole squares.
     pub fn efficientnet_lite(size: usize) -> Self {
         let (mean, deviation) = Pixels::Lite.mean_and_deviation();
-        Self { size, enlarge: false, bicubic: true, mean, deviation }
+        Self { size, enlarge: false, bicubic: true, keep_aspect: true, mean, deviation }
     }
 
     /// The same with other numbers for the bytes.
@@ -95,14 +98,18 @@ impl Preparation {
     /// The planes `[3, size, size]` of an image.
     pub fn apply(&self, image: &Image) -> Vec<f32> {
         let filter = if self.bicubic { Filter::Bicubic } else { Filter::Bilinear };
-        let image = if self.enlarge {
-            let side = self.size * 256 / 224;
-            let edge = (side - self.size) / 2;
-            crop(&resize(image, side, side, filter), edge, edge, self.size, self.size)
-        } else {
-            resize(image, self.size, self.size, filter)
-        };
-        self.normalise(&image)
+        let side = if self.enlarge { self.size * 256 / 224 } else { self.size };
+        // As torchvision's Resize: the longer side is rounded down.
+        let shorter = image.width.min(image.height).max(1);
+        let resized =
+            |length: usize| if self.keep_aspect { (side * length / shorter).max(side) } else { side };
+        let (width, height) = (resized(image.width), resized(image.height));
+        let image = resize(image, width, height, filter);
+        let edge = |length: usize| (length - self.size) / 2;
+        if (width, height) == (self.size, self.size) {
+            return self.normalise(&image);
+        }
+        self.normalise(&crop(&image, edge(width), edge(height), self.size, self.size))
     }
 
     /// The planes of an image that already has the right size.
@@ -118,5 +125,39 @@ impl Preparation {
             }
         }
         planes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Red tells the column, green the row.
+    fn picture(width: usize, height: usize) -> Image {
+        let pixels = (0..height)
+            .flat_map(|y| {
+                (0..width).flat_map(move |x| [(255 * x / width) as u8, (255 * y / height) as u8, 0])
+            })
+            .collect();
+        Image { width, height, pixels }
+    }
+
+    #[test]
+    fn the_middle_of_a_long_image_keeps_its_proportions() {
+        let preparation =
+            Preparation { keep_aspect: true, ..Preparation::imagenet(16) }.with_pixels(Pixels::Raw);
+        for (width, height) in [(64, 32), (32, 64), (33, 32)] {
+            let planes = preparation.apply(&picture(width, height));
+            assert_eq!(planes.len(), 3 * 16 * 16);
+            // From the first to the last column the middle of an image twice as wide as high has half of the red.
+            let red = planes[15] - planes[0];
+            let green = planes[256 + 15 * 16] - planes[256];
+            let share = |length: usize| 239.0 * 32.0 / length as f32;
+            assert!((red - share(width)).abs() < 12.0, "{width} x {height}: {red}");
+            assert!((green - share(height)).abs() < 12.0, "{width} x {height}: {green}");
+        }
+        let square = picture(40, 40);
+        let squeezed = Preparation { keep_aspect: false, ..preparation };
+        assert_eq!(preparation.apply(&square), squeezed.apply(&square));
     }
 }

@@ -5,8 +5,8 @@
 
 pub mod backbone;
 pub mod device;
+pub mod embedding;
 pub mod error;
-pub mod extract;
 mod files;
 mod foreign;
 pub mod images;
@@ -14,7 +14,9 @@ pub mod layers;
 pub mod networks;
 mod onnx;
 pub mod ops;
+pub mod pretrained;
 pub mod resize;
 pub mod tensors;
 pub mod training;
+pub mod views;
 pub mod weights;

@@ -6,11 +6,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use handful::Matrix;
 use handful::fit::{FitParams, Fitter};
-use handful::matrix::Matrix;
+use handful::methods::presets;
 use handful::methods::{Method, build};
-use handful::objective::ObjectiveKind;
-use handful::presets;
+use handful::paper::objective::ObjectiveKind;
 use handful::scalar::Scalar;
 use handful::simd::{Kernels, PaddedRows, Path};
 use handful::task::{Task, Unlabeled};

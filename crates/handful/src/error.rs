@@ -159,3 +159,16 @@ pub enum ParamError {
         known: String,
     },
 }
+
+/// Refuses a parameter that is not finite or out of its range.
+pub(crate) fn check_range(
+    key: &'static str,
+    value: f64,
+    in_range: bool,
+    expected: &'static str,
+) -> Result<(), ParamError> {
+    if in_range && value.is_finite() {
+        return Ok(());
+    }
+    Err(ParamError::OutOfRange { key, value: value.to_string(), expected })
+}

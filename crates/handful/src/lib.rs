@@ -4,7 +4,7 @@
 //! name with [`methods::build`], turns it into a [`solution::Solution`].
 //!
 //! ```
-//! use handful::matrix::Matrix;
+//! use handful::Matrix;
 //! use handful::task::{Task, Unlabeled};
 //!
 //! let support = Matrix::from_vec(2, 2, vec![1.0, 0.1, 0.1, 1.0]);
@@ -15,28 +15,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod basis;
-pub mod classifier;
 pub mod error;
-pub mod fisher;
 pub mod fit;
-pub mod ida_bound;
-pub mod kernel;
+pub mod graph;
 pub mod labelling;
-mod linalg;
-pub mod matrix;
+pub mod linalg;
 pub mod methods;
-pub mod objective;
-pub mod parameters;
-pub mod presets;
-mod root;
+pub mod paper;
 pub mod scalar;
-mod segment;
-pub mod select;
 pub mod self_training;
+mod signed;
 pub mod simd;
-mod smoothing;
 pub mod solution;
-mod sums;
 pub mod task;
 pub mod transform;
+
+pub use linalg::Matrix;

@@ -88,5 +88,5 @@ macro_rules! scalar {
     };
 }
 
-scalar!(f32, crate::simd::best_f32, crate::linalg::inner_products_f32);
-scalar!(f64, crate::simd::reference_f64, crate::linalg::inner_products_f64);
+scalar!(f32, crate::simd::best_f32, crate::linalg::dense::inner_products_f32);
+scalar!(f64, crate::simd::reference_f64, crate::linalg::dense::inner_products_f64);

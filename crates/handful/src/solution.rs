@@ -1,7 +1,7 @@
 //! What a method answers, and what it may tell about how it got there.
 
-use crate::classifier::LinearClassifier;
-use crate::matrix::Matrix;
+use crate::fit::classifier::LinearClassifier;
+use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
 /// The answer to a [`crate::task::Task`].

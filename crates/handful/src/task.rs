@@ -1,7 +1,7 @@
 //! A few-shot task as a method sees it: no truth, no file, no row number.
 
 use crate::error::TaskError;
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
 /// Rows without labels that a method may learn from.

@@ -10,13 +10,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::TaskError;
-use crate::matrix::Matrix;
-use crate::root::are_signed;
+use crate::fit::basis::Basis;
+use crate::graph::smoothing::smooth;
+use crate::linalg::Matrix;
+use crate::linalg::sums::squared_length;
 use crate::scalar::Scalar;
-use crate::smoothing::smooth;
-use crate::sums::squared_length;
+use crate::signed::are_signed;
 use crate::task::{Task, Unlabeled};
 
 /// One step of a [`Transform`].
@@ -126,7 +126,8 @@ impl Transform {
                 }
                 Step::Smooth { .. } => {}
                 Step::CentreParts => {
-                    let means = crate::classifier::prototypes(&support, task.support_labels(), task.ways());
+                    let means =
+                        crate::fit::classifier::prototypes(&support, task.support_labels(), task.ways());
                     subtract(&mut support, &means.mean_row());
                     // One mean for all rows without labels: pool and query come from the same classes, and a mean
                     // over both is the steadier one.

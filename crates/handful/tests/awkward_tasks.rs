@@ -2,8 +2,8 @@
 //! probabilities, or say in one sentence why it cannot. And what must not matter, does not: the order of the query rows
 //! and the names of the classes.
 
+use handful::Matrix;
 use handful::error::TaskError;
-use handful::matrix::Matrix;
 use handful::methods::{METHODS, Method, build};
 use handful::task::{Task, Unlabeled};
 use rand::{RngExt, SeedableRng};

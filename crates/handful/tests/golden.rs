@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use handful::classifier::{LinearClassifier, prototypes};
-use handful::fisher::WhitenedPool;
+use handful::Matrix;
 use handful::fit::Fitter;
-use handful::matrix::Matrix;
+use handful::fit::classifier::{LinearClassifier, prototypes};
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
+use handful::methods::presets;
 use handful::methods::single_fit::TraceWanted;
-use handful::objective::ObjectiveKind;
-use handful::presets;
+use handful::paper::ida::WhitenedPool;
+use handful::paper::objective::ObjectiveKind;
 use handful::solution::{FitTrace, Solution};
 use handful::task::{Task, Unlabeled};
 

@@ -3,12 +3,12 @@
 //! The loss is recomputed here from its definition, with none of the engine's code: an error in both the value and
 //! the gradient would have to be made twice.
 
-use handful::classifier::LinearClassifier;
+use handful::Matrix;
+use handful::fit::classifier::LinearClassifier;
 use handful::fit::{FitParams, Fitter, Head, PseudoLabel};
-use handful::kernel::{Bandwidth, KernelFeatures};
-use handful::matrix::Matrix;
-use handful::objective::{DependenceScale, Objective, ObjectiveKind};
-use handful::presets;
+use handful::methods::presets;
+use handful::paper::hsic::{Bandwidth, KernelFeatures};
+use handful::paper::objective::{DependenceScale, Objective, ObjectiveKind};
 
 const WAYS: usize = 3;
 

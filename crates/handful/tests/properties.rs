@@ -1,11 +1,11 @@
 //! What must not matter, and what must be survived, for every method there is.
 
-use handful::basis::Basis;
-use handful::matrix::Matrix;
+use handful::Matrix;
+use handful::fit::basis::Basis;
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
+use handful::methods::presets;
 use handful::methods::single_fit::TraceWanted;
 use handful::methods::{METHODS, Method, build};
-use handful::presets;
 use handful::task::{Task, Unlabeled};
 use handful::transform::Transform;
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 //! components, so that it shows what there is to separate; both pictures share it. The task is the one among the
 //! first fifty whose gain is nearest to their mean gain.
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 use handful::methods::changed_preset;
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
 use handful::methods::single_fit::TraceWanted;

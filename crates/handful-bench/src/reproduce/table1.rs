@@ -5,10 +5,10 @@
 
 use std::time::Instant;
 
-use handful::fisher::WhitenedPool;
 use handful::methods::changed_preset;
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
 use handful::methods::single_fit::TraceWanted;
+use handful::paper::ida::WhitenedPool;
 use serde_json::json;
 
 use super::cell::{Cell, Measure, Recipe, Source};

@@ -6,11 +6,11 @@
 
 use std::time::{Duration, Instant};
 
-use handful::fisher::{FisherParams, RidgeScale, WhitenedPool};
-use handful::ida_bound::ida_bound;
 use handful::methods::changed_preset;
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
 use handful::methods::single_fit::TraceWanted;
+use handful::paper::ida::{FisherParams, RidgeScale, WhitenedPool};
+use handful::paper::ida_bound::ida_bound;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -3,31 +3,27 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use handful::matrix::Matrix;
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset, open_images};
-use handful_data::{ClassIndex, FeatureTable, write_half_npz, write_table};
-use handful_vision::backbone::Backbone;
-use handful_vision::extract::extract;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use handful_data::{FeatureTable, TableFormat, write_half_npz, write_table};
 
 use crate::commands::data::{PartArg, dataset_kind};
-use crate::commands::network::NetworkArgs;
+use crate::commands::embedding::{Cache, embed};
+use crate::commands::network::{LayerArg, NetworkArgs, Unless, describe};
 use crate::error::CliError;
 
 /// Arguments of `handful embed`.
 #[derive(Args)]
 pub struct EmbedArgs {
-    /// A dataset (folder of class folders or archive), folders of images, image files, or a .txt list of files
+    /// A folder of images, a dataset (folder of class folders or archive), image files, or a .txt list of files
     #[arg(required = true)]
     images: Vec<PathBuf>,
     /// Table to write: .npy .npz .safetensors .parquet .csv .tsv
-    #[arg(short, long = "out", value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
     network: NetworkArgs,
-    /// Layer of an .onnx file to take the features from, if not the last pooled one
-    #[arg(long = "output", value_name = "NAME")]
-    layer: Option<String>,
+    #[command(flatten)]
+    layer: LayerArg,
     /// Only this part of the dataset
     #[arg(long, value_enum)]
     part: Option<PartArg>,
@@ -37,102 +33,63 @@ pub struct EmbedArgs {
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
-    /// Also write the mean feature of this dataset's base classes, for centring, beside the output (x.mean.npy)
-    #[arg(long, value_name = "DATASET")]
-    base: Option<PathBuf>,
+    /// Folder where features of images are kept, by the content of image and weights
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
     /// Write an .npz of 16-bit features, compressed: two fifths of the size, two and a half decimal digits
     #[arg(long)]
     half: bool,
 }
 
-/// An image that was left out, and why.
-#[derive(Debug)]
-pub struct BadImage {
-    /// Its id: the path as given or as found.
-    pub id: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
-/// Embeds image files, and images in folders however deep; ids are their paths. With `skip_bad` unreadable images are
-/// left out and listed, otherwise the first is an error.
-pub fn embed_paths(
-    paths: &[PathBuf],
-    backbone: &Backbone,
-    skip_bad: bool,
-) -> Result<(FeatureTable, Vec<BadImage>), CliError> {
-    embed_dataset(&open_images(paths)?, backbone, skip_bad)
-}
-
-/// Embeds the images of a dataset, with their classes.
-pub fn embed_dataset(
-    dataset: &ImageDataset,
-    backbone: &Backbone,
-    skip_bad: bool,
-) -> Result<(FeatureTable, Vec<BadImage>), CliError> {
-    let bar = bar(dataset.len());
-    let extraction = extract(backbone, dataset, skip_bad, &|images| bar.inc(images as u64))?;
-    bar.finish_and_clear();
-    let bad: Vec<BadImage> = (extraction.bad.iter())
-        .map(|(image, error)| BadImage { id: dataset.id(*image).to_owned(), reason: error.to_string() })
-        .collect();
-    if extraction.images.is_empty() {
-        return Err(CliError::Usage(match bad.first() {
-            Some(first) => {
-                format!("none of the {} images can be read; the first: {}", bad.len(), first.reason)
-            }
-            None => "there are no images".to_owned(),
-        }));
-    }
-    let rows = extraction.images.len();
-    let features = Matrix::from_vec(rows, backbone.features(), extraction.features);
-    let ids = extraction.images.iter().map(|&image| dataset.id(image).to_owned()).collect();
-    let classes = dataset.classes();
-    let labels: Vec<Option<&String>> = (extraction.images.iter())
-        .map(|&image| classes.class_of_row(image).map(|class| &classes.names()[class]))
-        .collect();
-    let classes = ClassIndex::from_names_in_order(&labels, classes.names());
-    let table = FeatureTable::from_memory("images", features, Some(ids), classes)?;
-    table.check_finite()?;
-    Ok((table, bad))
-}
-
 /// Runs the command.
 pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
-    if args.half && args.output.extension().is_none_or(|extension| extension != "npz") {
-        return Err(CliError::Usage(format!("{}: --half writes .npz only", args.output.display())));
-    }
-    check_writable(&args.output)?;
-    let backbone = args.network.open(args.layer.as_deref())?;
-    let (table, bad) = match dataset(args)? {
-        Some(dataset) => embed_dataset(&dataset, &backbone, args.skip_bad)?,
-        None => embed_paths(&loose_images(&args.images)?, &backbone, args.skip_bad)?,
+    check_output(args)?;
+    let images = source(args)?;
+    // Benchmarks are embedded once and would only fill the cache; and what is printed of them must not depend on which
+    // networks somebody has fetched.
+    let is_benchmark = images.kind() != DatasetKind::Folder || args.part.is_some();
+    let unless = if is_benchmark { Unless::Shipped } else { Unless::Best };
+    let networks = args.network.open(args.layer.layer.as_deref(), unless)?;
+    let cache =
+        if is_benchmark && args.cache.is_none() { Cache::None } else { Cache::of(args.cache.as_deref()) };
+    let embedding = embed(&images, "images", &networks, cache, args.skip_bad)?;
+    write(args, &embedding.table)?;
+    let kept = match embedding.kept {
+        0 => String::new(),
+        kept => format!(", {kept} of them kept from an earlier run"),
     };
-    for image in &bad {
-        eprintln!("handful: skipped {}: {}", image.id, image.reason);
-    }
-    if args.half {
-        write_half_npz(&args.output, &table)?
-    } else {
-        write_table(&args.output, &table)?
-    }
+    let table = &embedding.table;
     eprintln!(
-        "{}: {} rows x {} columns, {} classes, {} ({})",
+        "{}: {} rows{kept} x {} columns, {} classes, {}",
         args.output.display(),
         table.rows(),
         table.dim(),
         table.class_count(),
-        backbone.description(),
-        &backbone.sha256()[..12]
+        describe(&networks)
     );
-    match &args.base {
-        Some(base) => write_base_mean(base, args, &backbone),
-        None => Ok(()),
+    Ok(())
+}
+
+fn write(args: &EmbedArgs, table: &FeatureTable) -> Result<(), CliError> {
+    if args.half {
+        return Ok(write_half_npz(&args.output, table)?);
     }
+    Ok(write_table(&args.output, table)?)
 }
 
 /// Finds out before the work, not after it, that its result cannot be written.
-fn check_writable(output: &Path) -> Result<(), CliError> {
+fn check_output(args: &EmbedArgs) -> Result<(), CliError> {
+    use TableFormat::{Csv, Npy, Npz, Parquet, Safetensors, Tsv};
+    let output = &args.output;
+    if args.half && output.extension().is_none_or(|extension| extension != "npz") {
+        return Err(CliError::Usage(format!("{}: --half writes .npz only", output.display())));
+    }
+    if !matches!(TableFormat::of_path(output), Ok(Npy | Npz | Safetensors | Parquet | Csv | Tsv)) {
+        return Err(CliError::Usage(format!(
+            "{}: tables are written as .npy, .npz, .safetensors, .parquet, .csv or .tsv",
+            output.display()
+        )));
+    }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match std::fs::metadata(folder) {
         Ok(facts) if facts.is_dir() => Ok(()),
@@ -141,21 +98,26 @@ fn check_writable(output: &Path) -> Result<(), CliError> {
     }
 }
 
-/// The dataset, where the one path is one.
-fn dataset(args: &EmbedArgs) -> Result<Option<ImageDataset>, CliError> {
+/// The images: a dataset where the one path is one, else files and folders.
+fn source(args: &EmbedArgs) -> Result<ImageDataset, CliError> {
     let part = args.part.map(Part::from);
     let asked = args.dataset.is_some() || part.is_some();
     match args.images.as_slice() {
-        [path] if asked || has_classes(path) => Ok(Some(open_dataset(path, args.dataset, part)?)),
+        [path] if asked || is_dataset(path) => Ok(open_dataset(path, args.dataset, part)?),
         _ if asked => {
             Err(CliError::Usage("--dataset and --part need one dataset, but several paths are given".into()))
         }
-        _ => Ok(None),
+        paths => Ok(open_images(&listed(paths)?)?),
     }
 }
 
+/// Whether the path is a dataset of a known kind rather than a folder or file of images.
+fn is_dataset(path: &Path) -> bool {
+    DatasetKind::detect(path).is_ok_and(|kind| kind != DatasetKind::Folder)
+}
+
 /// Files and folders, with lists replaced by what they name.
-fn loose_images(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+fn listed(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let is_list = |path: &Path| path.extension().is_some_and(|extension| extension == "txt");
     let mut images = Vec::new();
     for path in paths {
@@ -164,44 +126,9 @@ fn loose_images(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     Ok(images)
 }
 
-/// Whether the path is a dataset with classes rather than loose images.
-fn has_classes(path: &Path) -> bool {
-    match DatasetKind::detect(path) {
-        Ok(DatasetKind::Folder) => open_dataset(path, Some(DatasetKind::Folder), None).is_ok(),
-        Ok(_) => true,
-        Err(_) => false,
-    }
-}
-
 /// One path a line, seen from where the program runs.
 fn read_list(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))?;
     Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(PathBuf::from).collect())
-}
-
-/// The mean feature of the base classes, as one row of numbers.
-fn write_base_mean(base: &Path, args: &EmbedArgs, backbone: &Backbone) -> Result<(), CliError> {
-    let dataset = open_dataset(base, args.dataset, Some(Part::Base))?;
-    let (table, _) = embed_dataset(&dataset, backbone, args.skip_bad)?;
-    let rows: Vec<usize> = (0..table.rows()).collect();
-    let mean = table.gather(&rows).mean_row();
-    let table = FeatureTable::from_memory(
-        "base mean",
-        Matrix::from_vec(1, mean.len(), mean),
-        None,
-        ClassIndex::unlabeled(1),
-    )?;
-    let path = args.output.with_extension("mean.npy");
-    write_table(&path, &table)?;
-    eprintln!("{}: mean of {} base images", path.display(), rows.len());
-    Ok(())
-}
-
-fn bar(images: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(images as u64), ProgressDrawTarget::stderr());
-    // A template that does not parse would only cost the looks.
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} images  {per_sec}  {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

@@ -5,6 +5,8 @@ pub mod data;
 pub mod demo;
 #[cfg(feature = "vision")]
 pub mod embed;
+#[cfg(feature = "vision")]
+pub mod embedding;
 pub mod entrants;
 pub mod label;
 pub mod network;
@@ -15,3 +17,5 @@ pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;
 pub mod tune;
+#[cfg(feature = "vision")]
+pub mod weights;

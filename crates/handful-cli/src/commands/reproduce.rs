@@ -116,7 +116,7 @@ fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
     match (&args.features, &args.dataset) {
         (Some(path), _) => Ok(read_table(path)?),
         (None, Some(dataset)) => embedded_features(dataset, args),
-        (None, None) if args.network.weights.is_some() => {
+        (None, None) if !args.network.weights.is_empty() => {
             Err(CliError::Usage("--weights embed the images of a --dataset, and none is given".into()))
         }
         (None, None) => {
@@ -132,11 +132,12 @@ fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
 /// Novel-class features of an image dataset through a backbone.
 #[cfg(feature = "vision")]
 fn embedded_features(dataset: &Path, args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
-    use crate::commands::embed::embed_dataset;
+    use crate::commands::embedding::{Cache, embed};
+    use crate::commands::network::Unless;
     use handful_data::datasets::{Part, open_dataset};
-    let network = args.network.open(args.layer.layer.as_deref())?;
+    let networks = args.network.open(args.layer.layer.as_deref(), Unless::Shipped)?;
     let images = open_dataset(dataset, None, Some(Part::Novel))?;
-    Ok(embed_dataset(&images, &network, false)?.0)
+    Ok(embed(&images, "images", &networks, Cache::None, false)?.table)
 }
 
 /// Novel-class features of an image dataset through a backbone.

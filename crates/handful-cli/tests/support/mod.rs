@@ -11,10 +11,16 @@ pub struct Run {
     pub stderr: String,
 }
 
-/// Runs `handful` with these arguments.
+/// Runs `handful` with these arguments, away from the caches and weights of whoever runs the tests.
 pub fn handful(args: &[&str]) -> Run {
-    let output: Output =
-        Command::new(env!("CARGO_BIN_EXE_handful")).args(args).output().expect("the binary runs");
+    let output: Output = Command::new(env!("CARGO_BIN_EXE_handful"))
+        .args(args)
+        .env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/caches"))
+        .env("HANDFUL_WEIGHTS", concat!(env!("CARGO_TARGET_TMPDIR"), "/no-weights"))
+        .env_remove("VIRTUAL_ENV")
+        .env_remove("CONDA_PREFIX")
+        .output()
+        .expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, path::Path};
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::element::{ElementType, decode};
 use crate::error::DataError;

@@ -9,7 +9,8 @@ use super::{
     Listing, Part,
     archives::{is_tar, read_tar},
     folder::{class_folders, listing_of},
-    image_source::{ImageSource, is_image},
+    image_names::is_image,
+    image_source::ImageSource,
 };
 use crate::error::DataError;
 

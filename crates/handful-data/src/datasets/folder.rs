@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{
     Listing, Part, check_disjoint,
-    image_source::{ImageSource, is_image},
+    image_names::{READABLE_KINDS, is_image},
+    image_source::ImageSource,
+    walker::{entries, id_in},
 };
 use crate::error::DataError;
 
@@ -45,12 +47,12 @@ pub(super) fn listing_of(root: &Path, folder: &Path) -> Result<Listing, DataErro
     for (name, class) in class_folders(folder)? {
         for file in entries(&class)?.into_iter().filter(|file| file.is_file() && is_image(file)) {
             labels.push(name.clone());
-            ids.push(file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/"));
+            ids.push(id_in(root, &file));
             files.push(file);
         }
     }
     if files.is_empty() {
-        let reason = "it holds no folders of images (png, jpg, bmp, webp), one for each class";
+        let reason = format!("it holds no folders of images ({READABLE_KINDS}), one for each class");
         return Err(DataError::content(folder, reason));
     }
     Ok(Listing { labels, class_order: None, ids, source: ImageSource::Files(files) })
@@ -62,16 +64,6 @@ pub(super) fn class_folders(folder: &Path) -> Result<Vec<(String, PathBuf)>, Dat
     Ok(folders
         .map(|path| (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), path))
         .collect())
-}
-
-/// What a folder holds, sorted by name: the order of the operating system is no order.
-pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
-    let io = |error| DataError::io(folder, error);
-    let mut entries = (std::fs::read_dir(folder).map_err(io)?)
-        .map(|entry| entry.map(|entry| entry.path()).map_err(io))
-        .collect::<Result<Vec<_>, _>>()?;
-    entries.sort();
-    Ok(entries)
 }
 
 fn join(listings: Vec<Listing>) -> Listing {

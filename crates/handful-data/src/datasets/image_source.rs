@@ -1,10 +1,13 @@
 //! Where the pixels are, and how one image of them is decoded.
 
 use std::{
+    borrow::Cow,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
+#[cfg(feature = "images")]
+use super::decode::decode;
 use crate::error::DataError;
 
 /// A decoded image: 8-bit red, green and blue, row by row.
@@ -46,17 +49,43 @@ const SIDE: usize = 32;
 const PLANE: usize = SIDE * SIDE;
 
 impl ImageSource {
-    pub(super) fn load(&self, image: usize, id: &str) -> Result<Image, DataError> {
-        let missing = || DataError::content(Path::new(id), format!("there is no image {image}"));
+    /// The bytes of an image's file; `None` where pixels are stored as they are.
+    pub(super) fn encoded(&self, image: usize, id: &str) -> Result<Option<Cow<'_, [u8]>>, DataError> {
         match self {
             Self::Files(paths) => {
-                let path = paths.get(image).ok_or_else(missing)?;
-                let bytes = std::fs::read(path).map_err(|error| DataError::io(path, error))?;
-                decode(path, &bytes)
+                let path = paths.get(image).ok_or_else(|| missing(image, id))?;
+                let facts = std::fs::metadata(path).map_err(|error| DataError::io(path, error))?;
+                // Reading a pipe or a device may never end.
+                if !facts.is_file() {
+                    return Err(DataError::content(path, "it is not a file"));
+                }
+                std::fs::read(path)
+                    .map(|bytes| Some(Cow::Owned(bytes)))
+                    .map_err(|error| DataError::io(path, error))
             }
-            Self::Encoded { archive, files } => {
-                let bytes = files.get(image).ok_or_else(missing)?;
-                decode(&archive.join(id), bytes)
+            Self::Encoded { files, .. } => {
+                let bytes = files.get(image).ok_or_else(|| missing(image, id))?;
+                Ok(Some(Cow::Borrowed(bytes)))
+            }
+            Self::Planes { .. } | Self::Array { .. } => Ok(None),
+        }
+    }
+
+    /// The pixels of an image from the bytes of its file.
+    pub(super) fn decode(&self, image: usize, id: &str, bytes: &[u8]) -> Result<Image, DataError> {
+        match self {
+            Self::Files(paths) => decode(paths.get(image).ok_or_else(|| missing(image, id))?, bytes),
+            Self::Encoded { archive, .. } => decode(&archive.join(id), bytes),
+            Self::Planes { .. } | Self::Array { .. } => decode(Path::new(id), bytes),
+        }
+    }
+
+    pub(super) fn load(&self, image: usize, id: &str) -> Result<Image, DataError> {
+        let missing = || missing(image, id);
+        match self {
+            Self::Files(_) | Self::Encoded { .. } => {
+                let bytes = self.encoded(image, id)?.ok_or_else(missing)?;
+                self.decode(image, id, &bytes)
             }
             Self::Planes { buffers, starts } => {
                 let &(buffer, start) = starts.get(image).ok_or_else(missing)?;
@@ -77,30 +106,12 @@ impl ImageSource {
     }
 }
 
-#[cfg(feature = "images")]
-fn decode(path: &Path, bytes: &[u8]) -> Result<Image, DataError> {
-    /// No dataset has larger images; a file that claims so is broken.
-    const LONGEST_SIDE: u32 = 20_000;
-    let malformed = |reason: String| DataError::malformed(path, "image", reason);
-    let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(|error| malformed(error.to_string()))?;
-    let mut limits = image::Limits::default();
-    limits.max_image_width = Some(LONGEST_SIDE);
-    limits.max_image_height = Some(LONGEST_SIDE);
-    reader.limits(limits);
-    let image = reader.decode().map_err(|error| malformed(error.to_string()))?.into_rgb8();
-    Ok(Image { width: image.width() as usize, height: image.height() as usize, pixels: image.into_raw() })
+fn missing(image: usize, id: &str) -> DataError {
+    DataError::content(Path::new(id), format!("there is no image {image}"))
 }
 
 #[cfg(not(feature = "images"))]
 fn decode(path: &Path, _: &[u8]) -> Result<Image, DataError> {
     let reason = "this program was built without the decoders of images; build it with its default features";
     Err(DataError::malformed(path, "image", reason))
-}
-
-/// Whether a file's name says that it is an image that can be decoded.
-pub(super) fn is_image(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    ["png", "jpg", "jpeg", "bmp", "webp"].contains(&extension.to_ascii_lowercase().as_str())
 }

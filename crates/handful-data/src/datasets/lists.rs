@@ -15,8 +15,9 @@ use serde::Deserialize;
 
 use super::{
     Listing, Part, check_disjoint,
-    folder::entries,
-    image_source::{ImageSource, is_image},
+    image_names::is_image,
+    image_source::ImageSource,
+    walker::{entries, id_in},
 };
 use crate::error::DataError;
 
@@ -123,9 +124,11 @@ fn read(path: &Path) -> Result<Listing, DataError> {
             }
             let (mut labels, mut ids, mut files) = (Vec::new(), Vec::new(), Vec::new());
             for (name, root) in class_names.iter().zip(&class_roots) {
-                for file in entries(&folder.join(root))?.into_iter().filter(|file| is_image(file)) {
+                for file in
+                    entries(&folder.join(root))?.into_iter().filter(|file| file.is_file() && is_image(file))
+                {
                     labels.push(name.clone());
-                    ids.push(file.strip_prefix(folder).unwrap_or(&file).to_string_lossy().replace('\\', "/"));
+                    ids.push(id_in(folder, &file));
                     files.push(file);
                 }
             }

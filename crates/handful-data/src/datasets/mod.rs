@@ -7,22 +7,27 @@
 mod archives;
 mod cifar;
 mod cub;
+#[cfg(feature = "images")]
+mod decode;
 mod files;
 mod folder;
+mod image_names;
 mod image_source;
 mod kind;
 mod lists;
 mod mini;
 mod omniglot;
 mod tiered;
+mod walker;
 
-use std::{path::Path, sync::Arc};
+use std::{borrow::Cow, path::Path, sync::Arc};
 
 pub use cifar::cifar_fs_part;
 pub use files::open_images;
 pub use image_source::Image;
 use image_source::ImageSource;
 pub use kind::{DatasetKind, Part};
+pub use walker::LeftOut;
 
 use crate::{error::DataError, table::ClassIndex};
 
@@ -36,6 +41,7 @@ pub struct ImageDataset {
     classes: Arc<ClassIndex>,
     ids: Vec<String>,
     source: ImageSource,
+    left_out: LeftOut,
 }
 
 /// Opens a dataset, or one part of it.
@@ -82,7 +88,8 @@ impl Listing {
             Some(order) => ClassIndex::from_names_in_order(&labels, order),
             None => ClassIndex::from_names(&labels),
         };
-        Ok(ImageDataset { kind, classes: Arc::new(classes), ids: self.ids, source: self.source })
+        let (classes, left_out) = (Arc::new(classes), LeftOut::default());
+        Ok(ImageDataset { kind, classes, ids: self.ids, source: self.source, left_out })
     }
 }
 
@@ -112,7 +119,39 @@ impl ImageDataset {
         self.ids.get(image).map_or("", String::as_str)
     }
 
+    /// What lies among the images and is none that can be decoded; empty but for [`open_images`] of a folder.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// The file of an image, where it has one of its own.
+    pub fn file(&self, image: usize) -> Option<&Path> {
+        match &self.source {
+            ImageSource::Files(files) => files.get(image).map(|file| file.as_path()),
+            _ => None,
+        }
+    }
+
+    /// The bytes of an image's file, for [`ImageDataset::decode`]; `None` where the dataset stores bare pixels.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn encoded(&self, image: usize) -> Result<Option<Cow<'_, [u8]>>, DataError> {
+        self.source.encoded(image, self.id(image))
+    }
+
+    /// Decodes the bytes of an image's file.
+    ///
+    /// # Errors
+    /// Bytes that are no image, or only the first part of one.
+    pub fn decode(&self, image: usize, bytes: &[u8]) -> Result<Image, DataError> {
+        self.source.decode(image, self.id(image), bytes)
+    }
+
     /// Decodes one image.
+    ///
+    /// # Errors
+    /// An image that cannot be read or decoded.
     pub fn load(&self, image: usize) -> Result<Image, DataError> {
         self.source.load(image, self.id(image))
     }

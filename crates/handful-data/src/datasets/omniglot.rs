@@ -6,10 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Listing, Part,
-    archives::read_zip,
-    folder::{class_folders, entries},
-    image_source::{ImageSource, is_image},
+    Listing, Part, archives::read_zip, folder::class_folders, image_names::is_image,
+    image_source::ImageSource, walker::entries,
 };
 use crate::error::DataError;
 
@@ -99,7 +97,7 @@ fn from_folder(folder: &Path) -> Result<Vec<Drawing>, DataError> {
     let mut drawings = Vec::new();
     for (alphabet, path) in class_folders(folder)? {
         for (character, path) in class_folders(&path)? {
-            for file in entries(&path)?.into_iter().filter(|file| is_image(file)) {
+            for file in entries(&path)?.into_iter().filter(|file| file.is_file() && is_image(file)) {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let bytes = std::fs::read(&file).map_err(|error| DataError::io(&file, error))?;
                 let class = format!("{alphabet}/{character}");

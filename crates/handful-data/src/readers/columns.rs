@@ -7,7 +7,7 @@ use std::path::Path;
 
 use arrow_array::{Array, RecordBatch, cast::AsArray};
 use arrow_schema::{DataType, Field};
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::{
     cells::{Cell, Cells, Numbers, is_number, is_text},

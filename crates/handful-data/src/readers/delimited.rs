@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use csv::{ByteRecord, ReaderBuilder};
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::raw_table::{KnownNames, Labels, RawTable};
 use crate::error::DataError;

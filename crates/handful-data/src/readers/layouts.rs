@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::{
     pickle::{Pickle, Value},

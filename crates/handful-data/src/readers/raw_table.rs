@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 
 use super::labels::{check_names_differ, classes_of_integers};
 use crate::{

@@ -104,9 +104,7 @@ fn read_with(
         _ => None,
     };
     let mut table = match mapped {
-        Some(store) => {
-            RawTable { features: store, ..RawTable::new(FORMAT, handful::matrix::Matrix::zeros(0, 0)) }
-        }
+        Some(store) => RawTable { features: store, ..RawTable::new(FORMAT, handful::Matrix::zeros(0, 0)) },
         None => RawTable::new(FORMAT, features.to_features(path, &names.features)?),
     };
     if let Some(name) = &names.labels {

@@ -13,7 +13,7 @@ use std::{
 };
 
 pub use classes::ClassIndex;
-use handful::matrix::Matrix;
+use handful::Matrix;
 pub(crate) use store::{FeatureStore, MappedFeatures, map_file};
 pub use summary::{ClassSummary, TableSummary};
 

@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use handful::matrix::Matrix;
+use handful::Matrix;
 use memmap2::Mmap;
 
 use crate::{

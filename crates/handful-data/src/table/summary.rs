@@ -146,7 +146,7 @@ impl RowFacts {
 mod tests {
     use std::sync::Arc;
 
-    use handful::matrix::Matrix;
+    use handful::Matrix;
 
     use super::*;
     use crate::table::{ClassIndex, FeatureStore, TableParts};

@@ -81,13 +81,13 @@ impl Architecture {
         }
     }
 
-    /// What images go through where published weights do not say: 84 px, 80 for S2M2, 128 for EfficientNet-Lite0 (as
-    /// small images are up-sampled to), 32 for ours.
+    /// What images go through where published weights do not say: 84 px, 80 for S2M2, 224 for EfficientNet-Lite0, 32
+    /// for ours.
     pub fn preparation(self) -> Preparation {
         match self {
             Self::Compact => Preparation::imagenet(32),
             Self::Wrn28S2m2 => Preparation { enlarge: true, ..Preparation::imagenet(80) },
-            Self::EfficientNetLite0 => Preparation::efficientnet_lite(128),
+            Self::EfficientNetLite0 => Preparation::efficientnet_lite(224),
             _ => Preparation { enlarge: true, ..Preparation::imagenet(84) },
         }
     }

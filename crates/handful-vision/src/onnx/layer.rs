@@ -12,10 +12,7 @@ pub(super) fn choose(graph: &GraphProto, asked: Option<&str>) -> Result<String, 
     match asked {
         Some(name) => find(graph, name),
         None => last_pooled(graph).ok_or_else(|| {
-            format!(
-                "it has no pooled layer; name the layer of its features with --output, as {}",
-                some(graph)
-            )
+            format!("it has no pooled layer; name the layer of its features with --layer, as {}", some(graph))
         }),
     }
 }

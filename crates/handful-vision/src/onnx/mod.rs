@@ -88,8 +88,8 @@ impl OnnxNetwork {
             layer,
         };
         // The only sure way to learn how many features there are is to compute some.
-        let blank = vec![vec![0.0; 3 * network.size * network.size]];
-        network.features = network.embed(path, &blank)?.len();
+        let blank = vec![0.0; 3 * network.size * network.size];
+        network.features = network.embed(path, &[&blank])?.len();
         Ok(network)
     }
 
@@ -109,7 +109,7 @@ impl OnnxNetwork {
     }
 
     /// The features of prepared images, row by row; `path` is for error messages.
-    pub fn embed(&self, path: &Path, images: &[Vec<f32>]) -> Result<Vec<f32>, VisionError> {
+    pub fn embed(&self, path: &Path, images: &[&[f32]]) -> Result<Vec<f32>, VisionError> {
         let mut features = Vec::with_capacity(images.len() * self.features);
         for images in images.chunks(self.together.unwrap_or(images.len()).max(1)) {
             let given = self.together.unwrap_or(images.len());
@@ -123,7 +123,7 @@ impl OnnxNetwork {
     }
 
     /// The features of `given` images: those there are, then blank ones.
-    fn run(&self, images: &[Vec<f32>], given: usize) -> Result<Vec<f32>, String> {
+    fn run(&self, images: &[&[f32]], given: usize) -> Result<Vec<f32>, String> {
         let (plane, side) = (self.size * self.size, self.size);
         let mut pixels = vec![0.0; given * 3 * plane];
         for (target, image) in pixels.chunks_exact_mut(3 * plane).zip(images) {

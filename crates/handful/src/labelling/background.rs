@@ -8,11 +8,11 @@
 
 use super::LabelParams;
 use super::head::{Example, SoftmaxHead};
-use super::kernel_graph::{KernelGraph, spherical_means};
-use super::neighbours::Neighbours;
-use super::project::unit;
-use crate::matrix::Matrix;
-use crate::sums::dot_by_lanes;
+use crate::graph::kernel_graph::{KernelGraph, spherical_means};
+use crate::graph::neighbours::Neighbours;
+use crate::linalg::Matrix;
+use crate::linalg::sums::dot_by_lanes;
+use crate::linalg::sums::unit;
 
 /// Share of the pool, least familiar first, that stands for everything else.
 const STRANGE_SHARE: f64 = 0.3;

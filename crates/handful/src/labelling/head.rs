@@ -8,9 +8,9 @@
 
 use rayon::prelude::*;
 
-use crate::matrix::Matrix;
-use crate::methods::common::lbfgs::LbfgsStop;
-use crate::methods::common::logistic_fit::fit_weighted;
+use crate::fit::lbfgs::LbfgsStop;
+use crate::fit::logistic::fit_weighted;
+use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 use crate::simd::{PaddedRows, padded};
 

@@ -10,13 +10,15 @@ use super::background;
 use super::calibration::{self, Calibration, Prior};
 use super::error::LabelError;
 use super::head::Example;
-use super::kernel_graph::KernelGraph;
-use super::neighbours::Neighbours;
-use super::pool::{PoolRows, evenly_spread};
-use super::project::{Projection, unit};
+use super::pool::PoolRows;
+use super::project::Projection;
 use super::training::{Trained, Trainer, labels_of};
-use crate::fisher::{FisherParams, RidgeScale, WhitenedPool};
-use crate::matrix::Matrix;
+use crate::graph::evenly_spread;
+use crate::graph::kernel_graph::KernelGraph;
+use crate::graph::neighbours::Neighbours;
+use crate::linalg::Matrix;
+use crate::linalg::sums::unit;
+use crate::paper::ida::{FisherParams, RidgeScale, WhitenedPool};
 use crate::solution::argmax;
 
 /// Rows besides the labelled ones on which labels are left out, in pools with landmarks.
@@ -192,7 +194,8 @@ impl Labelling {
         }
         let neighbour = |&at: &u32| {
             let other = candidates[at as usize];
-            let similarity = crate::sums::dot_by_lanes(self.features.row(row), self.features.row(other));
+            let similarity =
+                crate::linalg::sums::dot_by_lanes(self.features.row(row), self.features.row(other));
             NeighbourRow { row: other, similarity }
         };
         found.of_row(0).iter().map(neighbour).collect()

@@ -21,8 +21,6 @@ pub mod calibration;
 mod error;
 mod head;
 mod job;
-mod kernel_graph;
-mod neighbours;
 mod pool;
 mod project;
 mod training;
@@ -36,7 +34,7 @@ pub use pool::{PoolRows, ReadError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParamError;
-use crate::objective::check_range;
+use crate::error::check_range;
 
 /// Everything the rule can be told; the defaults were tuned on the CIFAR-FS validation classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

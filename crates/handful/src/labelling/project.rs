@@ -10,13 +10,14 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::LabelError;
-use super::pool::{PoolRows, evenly_spread};
-use crate::linalg::symmetric_eigen;
-use crate::matrix::Matrix;
-use crate::root::are_signed;
+use super::pool::PoolRows;
+use crate::graph::evenly_spread;
+use crate::linalg::Matrix;
+use crate::linalg::dense::symmetric_eigen;
+use crate::linalg::sums::{dot_by_lanes, squared_length, unit};
 use crate::scalar::Scalar;
+use crate::signed::are_signed;
 use crate::simd::PaddedRows;
-use crate::sums::{dot_by_lanes, squared_length};
 
 /// Rows that mean and directions are computed from.
 const SAMPLE: usize = 4096;
@@ -136,14 +137,6 @@ fn unit_root(row: &mut [f32], rooted: bool) {
 fn centred_unit(row: &mut [f32], mean: &[f32]) {
     row.iter_mut().zip(mean).for_each(|(value, mean)| *value -= mean);
     unit(row);
-}
-
-/// Divides a row by its length.
-pub(crate) fn unit(row: &mut [f32]) {
-    let length = squared_length(row).sqrt();
-    if length > 0.0 {
-        row.iter_mut().for_each(|value| *value /= length);
-    }
 }
 
 /// `out[a][b]`: inner product of row b of `rows` with row a of `weights`.

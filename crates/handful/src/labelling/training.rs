@@ -7,9 +7,9 @@
 
 use super::LabelParams;
 use super::head::{Example, SoftmaxHead};
-use super::kernel_graph::KernelGraph;
-use crate::fisher::WhitenedPool;
-use crate::matrix::Matrix;
+use crate::graph::kernel_graph::KernelGraph;
+use crate::linalg::Matrix;
+use crate::paper::ida::WhitenedPool;
 use crate::solution::argmax;
 
 /// What the passes of one pool share.

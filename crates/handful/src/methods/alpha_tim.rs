@@ -12,21 +12,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
-use crate::classifier::{LinearClassifier, prototypes};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::basis::Basis;
+use crate::fit::classifier::{LinearClassifier, prototypes};
+use crate::fit::segment::{Labelled, Segment};
+use crate::linalg::Matrix;
+use crate::linalg::sums::{dot_by_lanes, sum_by_lanes};
 use crate::methods::Setting;
 use crate::methods::common::answer::answer;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::objective::check_range;
 use crate::scalar::Scalar;
-use crate::segment::{Labelled, Segment};
 use crate::self_training::UnlabelledRows;
 use crate::simd::{AdamStep, PaddedRows, padded};
 use crate::solution::Solution;
-use crate::sums::{dot_by_lanes, sum_by_lanes};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 

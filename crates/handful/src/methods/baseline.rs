@@ -8,8 +8,8 @@
 //! prototype start the fit moves little, so it is close to the nearest prototype.
 
 use crate::methods::Setting;
+use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
-use crate::presets;
 
 single_fit_method!(BaselineParams, "baseline", Setting::Inductive, presets: {
     "default" => presets::baseline(),

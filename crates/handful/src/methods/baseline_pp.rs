@@ -14,16 +14,16 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{prototypes, softmax_rows};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::linalg::Matrix;
+use crate::linalg::sums::dot_by_lanes;
 use crate::methods::Setting;
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
 use crate::methods::common::{check_count, check_positive, comparator};
-use crate::objective::check_range;
 use crate::solution::Solution;
-use crate::sums::dot_by_lanes;
 use crate::task::Task;
 use crate::transform::Transform;
 

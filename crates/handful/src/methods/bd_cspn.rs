@@ -14,8 +14,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{prototypes, softmax_rows};
 use crate::error::{ParamError, TaskError};
+use crate::fit::classifier::{prototypes, softmax_rows};
 use crate::methods::Setting;
 use crate::methods::common::answer::answer;
 use crate::methods::common::comparator;
@@ -124,7 +124,7 @@ impl BdCspnParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Matrix;
+    use crate::linalg::Matrix;
     use crate::methods::build;
     use crate::methods::common::test_tasks::mean_accuracy;
     use crate::task::Unlabeled;

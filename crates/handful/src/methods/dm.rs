@@ -7,8 +7,8 @@
 //! It is `dm-ida` with no rounds of selection; `objective` may be any other, which makes the loss ablation.
 
 use crate::methods::Setting;
+use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
-use crate::presets;
 
 single_fit_method!(DmParams, "dm", Setting::UsesUnlabelled, presets: {
     "default" => presets::dm_default(),

@@ -16,14 +16,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::basis::Basis;
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::fisher::FisherParams;
+use crate::fit::basis::Basis;
 use crate::fit::{FitParams, Fitter, has_five_shots};
+use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
 use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
-use crate::objective::{ObjectiveKind, check_range};
-use crate::presets;
+use crate::paper::ida::FisherParams;
+use crate::paper::objective::ObjectiveKind;
 use crate::scalar::Scalar;
 use crate::self_training::{SelfTrainingParams, UnlabelledRows, predictions, self_train};
 use crate::solution::{FitTrace, Solution, Trace};

@@ -13,13 +13,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::softmax_rows;
 use crate::error::{ParamError, TaskError};
-use crate::linalg::inner_products;
-use crate::matrix::Matrix;
+use crate::fit::classifier::softmax_rows;
+use crate::linalg::Matrix;
+use crate::linalg::dense::inner_products;
+use crate::linalg::subspace::Subspace;
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::subspace::Subspace;
 use crate::methods::common::{check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
 use crate::solution::Solution;

@@ -10,8 +10,8 @@
 //! nothing in this loss keeps them.
 
 use crate::methods::Setting;
+use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
-use crate::presets;
 
 single_fit_method!(EntropyMinParams, "entropy-min", Setting::UsesUnlabelled, presets: {
     "default" => presets::entropy_min(),

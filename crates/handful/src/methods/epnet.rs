@@ -16,11 +16,11 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::graph::dense::{check_size, normalise_symmetric, squared_distances};
+use crate::graph::propagation::propagator;
+use crate::linalg::Matrix;
 use crate::methods::common::answer::{answer, normalise_rows, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
-use crate::methods::common::graph::{check_size, normalise_symmetric, squared_distances};
-use crate::methods::common::propagation::propagator;
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_fraction, comparator};
 use crate::methods::{MethodParams, Setting};

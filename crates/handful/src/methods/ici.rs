@@ -15,17 +15,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::basis::Basis;
+use crate::fit::lbfgs::LbfgsStop;
+use crate::fit::logistic::LogisticClassifier;
+use crate::graph::dense::check_size;
+use crate::linalg::Matrix;
 use crate::methods::common::answer::answer;
-use crate::methods::common::graph::check_size;
-use crate::methods::common::lbfgs::LbfgsStop;
-use crate::methods::common::logistic_fit::LogisticClassifier;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::select::ici::IncidentalPath;
 use crate::self_training::UnlabelledRows;
+use crate::self_training::select::ici::IncidentalPath;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};

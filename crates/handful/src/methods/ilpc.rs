@@ -18,19 +18,19 @@ mod cleaning;
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::basis::Basis;
+use crate::graph::dense::{check_size, cosines, nearest, normalise_symmetric};
+use crate::graph::propagation::{CgStop, propagate};
+use crate::linalg::Matrix;
+use crate::linalg::sinkhorn::{Stop, transport};
 use crate::methods::common::answer::{answer, normalise_rows};
-use crate::methods::common::class_sizes::ClassSizes;
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
-use crate::methods::common::graph::{check_size, cosines, nearest, normalise_symmetric};
-use crate::methods::common::propagation::{CgStop, propagate};
-use crate::methods::common::sinkhorn::{Stop, transport};
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::pt_map::power_and_centre;
 use crate::methods::{MethodParams, Setting};
 use crate::self_training::UnlabelledRows;
+use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::Transform;

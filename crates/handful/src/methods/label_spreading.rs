@@ -13,11 +13,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::graph::dense::{check_size, nearest, normalise_symmetric, squared_distances};
+use crate::graph::propagation::{EXACT, propagate};
+use crate::linalg::Matrix;
 use crate::methods::common::answer::{answer, normalise_rows, one_hot};
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::graph::{check_size, nearest, normalise_symmetric, squared_distances};
-use crate::methods::common::propagation::{EXACT, propagate};
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};

@@ -14,17 +14,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{prototypes, softmax_rows};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::graph::dense::{check_size, closeness, nearest};
+use crate::linalg::Matrix;
 use crate::methods::bd_cspn::{Classified, EASYFSL, PROTO_RECT};
 use crate::methods::common::answer::answer;
-use crate::methods::common::graph::{check_size, closeness, nearest};
 use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRows};
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::objective::check_range;
 use crate::self_training::UnlabelledRows;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;

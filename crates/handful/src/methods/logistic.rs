@@ -10,12 +10,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
+use crate::fit::basis::Basis;
+use crate::fit::lbfgs::LbfgsStop;
+use crate::fit::logistic::LogisticClassifier;
 use crate::methods::Setting;
 use crate::methods::common::answer::inductive_answer;
-use crate::methods::common::lbfgs::LbfgsStop;
-use crate::methods::common::logistic_fit::LogisticClassifier;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::solution::Solution;
 use crate::task::Task;

@@ -23,6 +23,7 @@ mod logistic;
 mod matching;
 mod oslo;
 mod paddle;
+pub mod presets;
 mod protolp;
 mod protonet;
 mod pt_map;

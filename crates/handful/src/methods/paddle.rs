@@ -13,16 +13,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
-use crate::classifier::{prototypes, softmax_rows};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::basis::Basis;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::linalg::Matrix;
 use crate::methods::Setting;
 use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::objective::check_range;
 use crate::self_training::UnlabelledRows;
 use crate::solution::Solution;
 use crate::task::Task;

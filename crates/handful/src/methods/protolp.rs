@@ -13,19 +13,19 @@
 use nalgebra::{DMatrix, LU};
 use serde::{Deserialize, Serialize};
 
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
+use crate::linalg::subspace::multiply;
 use crate::methods::Setting;
 use crate::methods::common::answer::{answer, one_hot};
-use crate::methods::common::class_sizes::ClassSizes;
 use crate::methods::common::feature_rows::column_sums;
 use crate::methods::common::reduce::principal_task;
-use crate::methods::common::subspace::multiply;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::objective::check_range;
 use crate::self_training::UnlabelledRows;
+use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};

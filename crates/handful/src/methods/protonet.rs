@@ -9,12 +9,12 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::classifier::{LinearClassifier, prototypes, softmax_rows};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
+use crate::fit::classifier::{LinearClassifier, prototypes, softmax_rows};
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
-use crate::objective::check_range;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -74,7 +74,7 @@ impl Method for ProtonetParams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::Matrix;
+    use crate::linalg::Matrix;
     use crate::task::Unlabeled;
 
     #[test]

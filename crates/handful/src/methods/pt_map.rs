@@ -15,15 +15,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
+use crate::fit::basis::Basis;
 use crate::methods::Setting;
 use crate::methods::common::answer::answer;
-use crate::methods::common::class_sizes::ClassSizes;
 use crate::methods::common::comparator;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::single_fit::unlabelled_rows;
 use crate::self_training::UnlabelledRows;
+use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};

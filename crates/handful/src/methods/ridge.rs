@@ -11,14 +11,14 @@
 use nalgebra::{Cholesky, DMatrix};
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::softmax_rows;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::softmax_rows;
+use crate::linalg::Matrix;
+use crate::linalg::subspace::multiply;
 use crate::methods::MethodParams;
 use crate::methods::Setting;
 use crate::methods::common::answer::{inductive_answer, one_hot};
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::subspace::multiply;
 use crate::methods::common::{check_positive, comparator};
 use crate::solution::Solution;
 use crate::task::Task;
@@ -78,7 +78,7 @@ fn dual_solution(gram: &Matrix<f64>, targets: &Matrix<f64>, penalty: f64) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::inner_products;
+    use crate::linalg::dense::inner_products;
 
     #[test]
     fn the_dual_solution_minimises_the_penalised_squares() {

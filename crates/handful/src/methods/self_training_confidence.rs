@@ -11,16 +11,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
 use crate::fit::FitParams;
+use crate::fit::basis::Basis;
 use crate::methods::Setting;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::dm_ida::{DmIda, DmIdaParams};
+use crate::methods::presets;
 use crate::methods::single_fit::TraceWanted;
-use crate::objective::{Objective, ObjectiveKind};
-use crate::presets;
-use crate::select::SelectorKind;
+use crate::paper::objective::{Objective, ObjectiveKind};
+use crate::self_training::select::SelectorKind;
 use crate::self_training::{Keep, SelfTrainingParams, UnlabelledRows};
 use crate::solution::Solution;
 use crate::task::Task;

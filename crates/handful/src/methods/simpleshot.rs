@@ -11,9 +11,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{prototypes, softmax_rows};
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::linalg::Matrix;
 use crate::methods::Setting;
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::basis::Basis;
 use crate::error::{ParamError, TaskError};
+use crate::fit::basis::Basis;
 use crate::fit::{FitParams, Fitter};
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 use crate::self_training::UnlabelledRows;
 use crate::solution::{FitTrace, Solution, Trace};

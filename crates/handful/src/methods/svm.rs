@@ -14,15 +14,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::softmax_rows;
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::softmax_rows;
+use crate::linalg::Matrix;
+use crate::linalg::subspace::multiply;
 use crate::methods::Setting;
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::subspace::multiply;
 use crate::methods::common::{check_count, check_positive, comparator};
-use crate::objective::check_range;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -139,7 +139,7 @@ fn balancing_shift(wanted: &[f64], limits: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::inner_products;
+    use crate::linalg::dense::inner_products;
 
     fn rows() -> Matrix<f64> {
         let value = |at: usize| ((at * 7919 + 13) % 1009) as f64 / 500.0 - 1.0;

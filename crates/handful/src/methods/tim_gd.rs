@@ -9,8 +9,8 @@
 //! `presets.rs`.
 
 use crate::methods::Setting;
+use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
-use crate::presets;
 
 single_fit_method!(TimGdParams, "tim-gd", Setting::UsesUnlabelled, presets: {
     "default" => presets::tim_gd_default(),

@@ -1,7 +1,7 @@
 //! Storage laid out for the kernels: every row starts on a cache line and is zero-padded to whole registers, so the
 //! kernels have no tails along a row and no load crosses a line.
 
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 use crate::scalar::Scalar;
 
 /// Row lengths are rounded up to this many elements: the widest register of single precision, one cache line.

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 
 const SIZES: [(usize, usize, usize); 9] = [
     (1, 1, 2),

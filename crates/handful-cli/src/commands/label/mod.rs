@@ -61,6 +61,9 @@ pub struct LabelArgs {
     network: NetworkArgs,
     #[command(flatten)]
     layer: LayerArg,
+    /// Report images that cannot be read and go on without them
+    #[arg(long)]
+    skip_bad: bool,
     /// Folder where features of images are kept, by the content of image and weights
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
@@ -169,8 +172,8 @@ fn same_file(one: &Path, other: &Path) -> bool {
 
 fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
     let (table, folder_labels, files) = if args.pool.is_dir() {
-        let pool =
-            images::open(&args.pool, &args.network, args.layer.layer.as_deref(), args.cache.as_deref())?;
+        let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
+        let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
         (pool.table, pool.labels, Some(pool.files))
     } else {
         (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)

@@ -1,7 +1,7 @@
 //! A feature table as the engine reads a pool.
 
+use handful::Matrix;
 use handful::labelling::{PoolRows, ReadError};
-use handful::matrix::Matrix;
 use handful_data::FeatureTable;
 
 /// Floats handed over at once: enough rows for every thread to have work.

@@ -1,6 +1,6 @@
 //! From what a method learnt about some unlabelled rows to the solution of the whole task.
 
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 use crate::self_training::UnlabelledRows;
 use crate::solution::Solution;
 use crate::task::{Task, Unlabeled};

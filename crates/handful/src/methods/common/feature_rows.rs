@@ -6,10 +6,10 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
+use crate::linalg::sums::squared_length;
 use crate::scalar::Scalar;
 use crate::simd::{PaddedRows, RowsView, padded};
-use crate::sums::squared_length;
 
 /// See the module.
 pub(crate) struct FeatureRows<'a> {

@@ -6,10 +6,10 @@
 
 use nalgebra::DMatrix;
 
-use crate::linalg::symmetric_eigen;
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
+use crate::linalg::dense::symmetric_eigen;
+use crate::linalg::subspace::Subspace;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::subspace::Subspace;
 use crate::scalar::Scalar;
 use crate::simd::padded;
 

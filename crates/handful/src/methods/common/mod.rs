@@ -2,17 +2,10 @@
 //! logistic fit, and the boilerplate of a method.
 
 pub(crate) mod answer;
-pub mod class_sizes;
 pub(crate) mod feature_rows;
-pub(crate) mod graph;
 pub(crate) mod ica;
-pub(crate) mod lbfgs;
-pub(crate) mod logistic_fit;
-pub(crate) mod propagation;
 pub mod rectification;
 pub(crate) mod reduce;
-pub(crate) mod sinkhorn;
-pub(crate) mod subspace;
 #[cfg(test)]
 pub(crate) mod test_tasks;
 pub mod transport_map;
@@ -67,7 +60,7 @@ macro_rules! comparator {
 pub(crate) use comparator;
 
 use crate::error::ParamError;
-use crate::objective::check_range;
+use crate::error::check_range;
 
 /// Refuses a value that is not a finite number above zero.
 pub(crate) fn check_positive(key: &'static str, value: f64) -> Result<(), ParamError> {

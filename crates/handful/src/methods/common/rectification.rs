@@ -8,9 +8,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::softmax_rows;
 use crate::error::ParamError;
-use crate::matrix::Matrix;
+use crate::fit::classifier::softmax_rows;
+use crate::linalg::Matrix;
 use crate::methods::common::check_positive;
 use crate::methods::common::feature_rows::{FeatureRows, column_sums, to_matrix};
 use crate::simd::PaddedRows;

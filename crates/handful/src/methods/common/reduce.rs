@@ -1,9 +1,9 @@
 //! A task in fewer dimensions.
 
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
+use crate::linalg::subspace::Subspace;
 use crate::methods::common::answer::split_rows;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::subspace::Subspace;
 use crate::task::{Task, Unlabeled};
 
 /// Every row of a task: labelled, unlabelled, query (once, where the query is what is unlabelled).

@@ -3,7 +3,7 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::matrix::Matrix;
+use crate::linalg::Matrix;
 use crate::methods::Method;
 use crate::task::{Task, Unlabeled};
 

@@ -7,15 +7,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::prototypes;
 use crate::error::ParamError;
-use crate::matrix::Matrix;
+use crate::error::check_range;
+use crate::fit::classifier::prototypes;
+use crate::linalg::Matrix;
+use crate::linalg::sinkhorn::{Stop, equal_shares, transport};
 use crate::methods::common::answer::one_hot;
-use crate::methods::common::class_sizes::ClassSizes;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::common::sinkhorn::{Stop, equal_shares, transport};
 use crate::methods::common::{check_count, check_positive};
-use crate::objective::check_range;
+use crate::self_training::class_sizes::ClassSizes;
 use crate::task::Task;
 
 /// Parameters of the iteration.

@@ -1,7 +1,7 @@
 //! The linear layer whose training losses tell clean labels from wrong ones.
 
-use crate::classifier::{prototypes, softmax_rows};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::linalg::Matrix;
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
 use crate::scalar::Scalar;
 use crate::simd::{PaddedRows, padded};

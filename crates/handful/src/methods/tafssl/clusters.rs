@@ -1,7 +1,7 @@
 //! Bayesian k-means: labels by cluster, each cluster centred for itself.
 
-use crate::classifier::{prototypes, softmax_rows};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::linalg::Matrix;
 use crate::methods::common::answer::normalise_rows;
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
 use crate::solution::argmax;

@@ -19,18 +19,18 @@ mod clusters;
 
 use serde::{Deserialize, Serialize};
 
-use crate::classifier::{prototypes, softmax_rows};
+use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
-use crate::matrix::Matrix;
+use crate::fit::classifier::{prototypes, softmax_rows};
+use crate::graph::dense::check_size;
+use crate::linalg::Matrix;
+use crate::linalg::subspace::Subspace;
 use crate::methods::common::answer::answer;
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
-use crate::methods::common::graph::check_size;
 use crate::methods::common::ica::sources;
 use crate::methods::common::reduce::with_rows;
-use crate::methods::common::subspace::Subspace;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::objective::check_range;
 use crate::self_training::UnlabelledRows;
 use crate::solution::Solution;
 use crate::task::{Task, Unlabeled};

@@ -1,0 +1,91 @@
+//! The bytes of an image file as pixels, upright.
+//!
+//! Photographs are stored as the sensor lay and say in their EXIF data which way is up; everybody who looks at them
+//! sees them upright, so the networks do too. An animation is its first frame. Transparency is dropped, as Pillow's
+//! `convert("RGB")` does, which trained every network there is.
+
+use std::{io::Cursor, path::Path};
+
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
+
+use super::Image;
+use crate::error::DataError;
+
+/// No dataset has larger images; a file that claims so is broken.
+const LONGEST_SIDE: u32 = 20_000;
+
+/// Decodes a file; `path` is for messages.
+pub(super) fn decode(path: &Path, bytes: &[u8]) -> Result<Image, DataError> {
+    let malformed = |reason: String| DataError::malformed(path, "image", reason);
+    if let Some(kind) = phone_kind(bytes) {
+        return Err(malformed(format!(
+            "{kind} images cannot be read; convert it to JPEG first, as with `heif-convert in.heic out.jpg` or \
+             `sips -s format jpeg in.heic --out out.jpg`"
+        )));
+    }
+    let mut reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|error| malformed(error.to_string()))?;
+    // Decoders fill what is missing of a JPEG with grey, and miss the orientation at the end of a WebP, silently.
+    let is_whole = match reader.format() {
+        Some(ImageFormat::Jpeg) => has_end_of_jpeg(bytes),
+        Some(ImageFormat::WebP) => has_end_of_riff(bytes),
+        _ => true,
+    };
+    if !is_whole {
+        return Err(malformed("it ends before the image does: the file is truncated".to_owned()));
+    }
+    let mut limits = Limits::default();
+    limits.max_image_width = Some(LONGEST_SIDE);
+    limits.max_image_height = Some(LONGEST_SIDE);
+    reader.limits(limits);
+    let mut decoder = reader.into_decoder().map_err(|error| malformed(error.to_string()))?;
+    // Broken EXIF data are no reason to refuse a photograph: it is then taken as it is stored.
+    let orientation = decoder.orientation().ok();
+    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| malformed(error.to_string()))?;
+    if let Some(orientation) = orientation {
+        image.apply_orientation(orientation);
+    }
+    let image = image.into_rgb8();
+    Ok(Image { width: image.width() as usize, height: image.height() as usize, pixels: image.into_raw() })
+}
+
+/// Photographs of phones in a box of the MPEG kind, by the brand in it.
+fn phone_kind(bytes: &[u8]) -> Option<&'static str> {
+    match (bytes.get(4..8)?, bytes.get(8..12)?) {
+        (b"ftyp", b"heic" | b"heix" | b"heim" | b"heis" | b"hevc" | b"mif1" | b"msf1") => Some("HEIC"),
+        (b"ftyp", b"avif" | b"avis") => Some("AVIF"),
+        _ => None,
+    }
+}
+
+/// Whether a file is as long as it says.
+fn has_end_of_riff(bytes: &[u8]) -> bool {
+    let length = bytes.get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_le_bytes);
+    length.is_some_and(|length| bytes.len() as u64 >= 8 + u64::from(length))
+}
+
+/// Whether the last scan of a JPEG is followed by the marker of its end. What comes behind that, such as a second
+/// picture or the video of a phone, does not matter.
+fn has_end_of_jpeg(bytes: &[u8]) -> bool {
+    const END_OF_IMAGE: u8 = 0xD9;
+    // Behind the marker of the start.
+    let mut at = 2;
+    loop {
+        // Behind the header of a scan come its data, in which 0xFF is followed by 0 or by the marker of a restart.
+        let marker = loop {
+            let Some(&[first, second]) = bytes.get(at..at + 2) else { return false };
+            match (first, second) {
+                (0xFF, 0x00 | 0xD0..=0xD7) => at += 2,
+                (0xFF, 0xFF) => at += 1,
+                (0xFF, marker) => break marker,
+                _ => at += 1,
+            }
+        };
+        if marker == END_OF_IMAGE {
+            return true;
+        }
+        let Some(&[high, low]) = bytes.get(at + 2..at + 4) else { return false };
+        at += 2 + usize::from(u16::from_be_bytes([high, low]));
+    }
+}
