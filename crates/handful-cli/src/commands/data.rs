@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset};
-use handful_data::{FeatureTable, OpenOptions, TableFormat, atomic, open_table, write_table};
+use handful_data::{FeatureTable, TableFormat, atomic, write_table};
 use serde_json::{Value, json};
 
 use crate::commands::bench::Format;
+use crate::commands::table::TableArgs;
 use crate::error::CliError;
 
 /// Arguments of `handful data`.
@@ -35,6 +36,8 @@ struct InspectArgs {
     /// labels.csv (`id,label`) to use instead of the table's own classes
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
     /// Only what the header says: shape and classes, at once for a table of any size
     #[arg(long)]
     quick: bool,
@@ -55,6 +58,8 @@ struct ConvertArgs {
     /// labels.csv (`id,label`) to use instead of the table's own classes
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 #[derive(Args)]
@@ -113,7 +118,7 @@ pub fn run(args: &DataArgs) -> Result<(), CliError> {
 fn inspect(args: &InspectArgs) -> Result<(), CliError> {
     let is_table = args.dataset.is_none() && args.path.is_file() && TableFormat::of_path(&args.path).is_ok();
     let document = if is_table {
-        let table = open_table(&args.path, &OpenOptions { labels: args.labels.clone() })?;
+        let table = args.table.open_with(&args.path, args.labels.as_ref())?;
         describe_table(&table, args.quick)?
     } else if args.dataset.is_none() && !args.path.is_dir() && !is_dataset(&args.path) {
         // The error names the formats that are known, or says that there is no such file.
@@ -230,7 +235,7 @@ fn print_document(out: &mut impl Write, document: &Value) -> std::io::Result<()>
 }
 
 fn convert(args: &ConvertArgs) -> Result<(), CliError> {
-    let table = open_table(&args.input, &OpenOptions { labels: args.labels.clone() })?;
+    let table = args.table.open_with(&args.input, args.labels.as_ref())?;
     table.check_finite()?;
     write_table(&args.output, &table)?;
     eprintln!(

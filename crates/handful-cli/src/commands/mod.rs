@@ -13,6 +13,7 @@ pub mod network;
 pub mod params;
 pub mod reproduce;
 pub mod setting;
+pub mod table;
 pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;

@@ -4,9 +4,9 @@ use std::io::Write;
 
 use handful::labelling::{LabelParams, label_pool};
 use handful_data::FeatureTable;
+use handful_data::labels::{Duplicates, GivenLabels};
 
 use super::Job;
-use super::input::GivenLabels;
 use super::review;
 use super::table_pool::TablePool;
 use crate::error::CliError;
@@ -25,7 +25,7 @@ pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliE
         rows.iter().take(PER_CLASS).map(move |&row| (row, name.clone())).collect::<Vec<_>>()
     };
     let labels = table.rows_of_class().iter().enumerate().flat_map(first).collect();
-    let given = GivenLabels::read(table, labels, &[])?;
+    let given = GivenLabels::read(table, labels, &[], Duplicates::Error)?;
     let labelling =
         label_pool(&TablePool(table), &given.labels, given.classes.len(), &LabelParams::default())
             .map_err(CliError::usage)?;

@@ -5,7 +5,6 @@ mod demonstration;
 mod evaluate;
 mod explain;
 mod images;
-mod input;
 mod output;
 mod report;
 mod review;
@@ -15,16 +14,19 @@ use std::path::{Path, PathBuf};
 
 pub use demonstration::demonstrate;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use handful::labelling::{LabelError, LabelParams, Labelling, label_pool};
-use handful_data::{FeatureTable, OpenOptions, atomic, open_table};
+use handful_data::{
+    FeatureTable, atomic,
+    labels::{Duplicates, GivenLabels, RowsById},
+};
 use serde_json::Value;
 
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
+use crate::commands::table::TableArgs;
 use crate::error::CliError;
 use columns::Columns;
-use input::GivenLabels;
 use output::OutputFormat;
 use table_pool::TablePool;
 
@@ -36,9 +38,15 @@ const REJECT_MISS: f64 = 0.05;
 pub struct LabelArgs {
     /// Feature table (.npy .npz .safetensors .parquet .csv …), or a folder of images
     pool: PathBuf,
-    /// Labels you know: a file `id,label` (or a filled-in review.csv). May be repeated; later files win
+    /// Labels you know: a file `id,label`, a filled-in review.csv, or Label Studio's JSON or CSV. May be repeated;
+    /// later files win
     #[arg(long, value_name = "FILE")]
     labels: Vec<PathBuf>,
+    /// What becomes of a row that one file labels twice, differently
+    #[arg(long, value_enum, default_value_t = DuplicatesArg::Error, value_name = "CHOICE")]
+    duplicates: DuplicatesArg,
+    #[command(flatten)]
+    table: TableArgs,
     /// Where to write the labelled pool: .csv, .jsonl, .parquet, .json (Label Studio), or a folder for --as links
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -80,6 +88,27 @@ pub struct LabelArgs {
     evaluation: evaluate::EvaluateArgs,
 }
 
+/// What becomes of a row that one file labels twice, differently.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DuplicatesArg {
+    /// Say so and stop
+    Error,
+    /// The first label counts
+    KeepFirst,
+    /// None of them counts
+    Drop,
+}
+
+impl From<DuplicatesArg> for Duplicates {
+    fn from(choice: DuplicatesArg) -> Self {
+        match choice {
+            DuplicatesArg::Error => Self::Error,
+            DuplicatesArg::KeepFirst => Self::KeepFirst,
+            DuplicatesArg::Drop => Self::Drop,
+        }
+    }
+}
+
 /// A pool that has been labelled: what every output is written from.
 pub struct Job {
     pub table: FeatureTable,
@@ -108,7 +137,7 @@ pub fn run(args: &LabelArgs) -> Result<(), CliError> {
 fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
     let params = parameters(args)?;
     if let Some(draws) = args.evaluation.evaluate {
-        let table = open_table(&args.pool, &OpenOptions::default())?;
+        let table = args.table.open(&args.pool)?;
         table.check_finite()?;
         return evaluate::run(&args.evaluation, draws, &table, &params, args.format);
     }
@@ -129,9 +158,15 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
             )));
         }
     }
+    if let Some(review) = args.review.as_ref().filter(|review| review::is_filled_in(review)) {
+        return Err(CliError::Usage(format!(
+            "{}: somebody has written in it; give it with --labels, and the next review another name",
+            review.display()
+        )));
+    }
     let job = job(args, &params)?;
     let rows_to_explain =
-        args.explain.iter().map(|id| job.given.row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
+        args.explain.iter().map(|id| row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
     let mut written = report::Written::default();
     if let (Some(path), Some(format)) = (output, format) {
         written.changes = report::changes(path, format, &job)?;
@@ -176,9 +211,9 @@ fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
         (pool.table, pool.labels, Some(pool.files))
     } else {
-        (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)
+        (args.table.open(&args.pool)?, Vec::new(), None)
     };
-    let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
+    let given = given_labels(args, &table, folder_labels)?;
     let labelling = label_pool(&TablePool(&table), &given.labels, given.classes.len(), params)
         .map_err(|error| worded(error, &table, &given))?;
     let rejected = if args.reject {
@@ -204,6 +239,29 @@ fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
     Ok(Job { table, given, labelling, rejected, accepted, estimated_error, files })
 }
 
+fn given_labels(
+    args: &LabelArgs,
+    table: &FeatureTable,
+    from_folders: Vec<(usize, String)>,
+) -> Result<GivenLabels, CliError> {
+    if args.labels.is_empty() && from_folders.is_empty() {
+        return Err(CliError::Usage(
+            "there is no label to learn from: give --labels FILE with lines `id,label`".into(),
+        ));
+    }
+    let given = GivenLabels::read(table, from_folders, &args.labels, args.duplicates.into())?;
+    if given.labels.is_empty() {
+        return Err(CliError::Usage("the label files label no row".into()));
+    }
+    given.notes.iter().for_each(|note| eprintln!("{note}"));
+    Ok(given)
+}
+
+fn row_of_id(table: &FeatureTable, id: &str) -> Result<usize, CliError> {
+    let rows = RowsById::of(table);
+    rows.find(id).ok_or_else(|| CliError::Usage(rows.unknown(id)))
+}
+
 /// The engine speaks of row and class numbers; people know ids and names.
 fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliError {
     let path = table.path().display();
@@ -218,9 +276,9 @@ fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliEr
             "{path}: rows `{}` (labelled {}) and `{}` (labelled {}) have the same features, so nothing can tell their \
              classes apart; remove one of the two labels",
             table.id(first),
-            given.name_of_row(first),
+            given.name_of_row(first).unwrap_or_default(),
             table.id(second),
-            given.name_of_row(second)
+            given.name_of_row(second).unwrap_or_default()
         )),
         LabelError::NotFinite { row, column, value } => CliError::Usage(format!(
             "{path}: row `{}`, column {column} is {value}; features must be finite",

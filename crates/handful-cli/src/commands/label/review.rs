@@ -53,7 +53,8 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
 
 /// Whether a file exists in which somebody has written: a label in a review file, or anything else at all.
 pub fn is_filled_in(path: &Path) -> bool {
-    if !path.exists() {
+    // What is not a file, such as a pipe, holds nothing that could be lost.
+    if !path.is_file() {
         return false;
     }
     let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else { return true };

@@ -1,0 +1,97 @@
+//! What once went wrong without a word, lost work or hung: one test for each, on the built binary.
+
+mod support;
+
+use support::clusters;
+use support::handful;
+use support::pool::{Pool, text};
+
+/// The rows of [`clusters`] as lines of text, under a header and after a beginning of each line.
+fn table(header: &str, beginning: impl Fn(usize) -> String) -> String {
+    let (values, _) = clusters();
+    let line = |(row, values): (usize, &[f32])| {
+        let values: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        format!("{}{}\n", beginning(row), values.join(","))
+    };
+    format!("{header}\n{}", values.chunks(8).enumerate().map(line).collect::<String>())
+}
+
+#[test]
+fn the_index_of_pandas_is_no_feature() {
+    let mut pool = Pool::new();
+    pool.pool = pool.write("indexed.csv", &table(",a,b,c,d,e,f,g,h", |row| format!("{row},")));
+    let run = pool.label(&[&pool.labels(3)], "out.csv", &[]);
+    assert!(run.succeeded().starts_with("180 rows x 8,"), "{}", run.stdout);
+    assert!(run.stderr.contains("the first column has no name: an index"), "{}", run.stderr);
+    pool.label(&[&pool.labels(3)], "out.csv", &["--id-column", "none"]).refused(&["no column `none`"]);
+    let run = pool.label(&[&pool.labels(3)], "out.csv", &["--id-column", "1"]);
+    assert!(run.succeeded().starts_with("180 rows x 8,") && run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
+fn numbers_over_columns_are_no_row() {
+    let mut pool = Pool::new();
+    pool.pool = pool.write("numbered.csv", &table("0,1,2,3,4,5,6,7", |_| String::new()));
+    let run = pool.label(&[&pool.labels(3)], "out.csv", &[]);
+    assert!(run.succeeded().starts_with("180 rows x 8,"), "{}", run.stdout);
+    assert!(run.stderr.contains("taken for the names of the columns; --no-header"), "{}", run.stderr);
+    for (flag, rows) in [("--no-header", "181 rows"), ("--header", "180 rows")] {
+        let run = handful(&["data", "inspect", text(&pool.pool), flag]);
+        assert!(run.succeeded().contains(rows) && run.stderr.is_empty(), "{} {}", run.stdout, run.stderr);
+    }
+    handful(&["data", "inspect", text(&pool.path("features.npz")), "--header"])
+        .refused(&["only text tables"]);
+}
+
+#[test]
+fn classes_that_differ_by_capitals_are_noticed() {
+    let pool = Pool::new();
+    let labels = pool.write("l.csv", "id,label\n0,Bee\n1,bee\n31, cat\n32,cat\n");
+    let run = pool.label(&[&labels], "out.csv", &[]);
+    assert!(run.succeeded().contains("4 labels of 3 classes"), "{}", run.stdout);
+    assert!(run.stderr.contains("`Bee` and `bee` are different classes"), "{}", run.stderr);
+}
+
+#[test]
+fn a_review_that_was_filled_in_is_not_overwritten() {
+    let pool = Pool::new();
+    let labels = pool.labels(3);
+    let review = pool.path("check.csv");
+    let more = ["--review", text(&review)];
+    pool.label(&[&labels], "out.csv", &more).succeeded();
+    pool.label(&[&labels], "out.csv", &more).succeeded();
+    let filled = pool.read("check.csv").replacen(",,", ",class 2,", 1);
+    pool.write("check.csv", &filled);
+    pool.label(&[&labels], "out.csv", &more).refused(&["check.csv: somebody has written in it"]);
+    assert_eq!(pool.read("check.csv"), filled);
+}
+
+#[test]
+fn lines_of_files_from_windows_are_counted_right() {
+    let pool = Pool::new();
+    let labels = pool.write("l.csv", "id,label\r\n0,a\r\n40,b\r\n999,b\r\n");
+    pool.label(&[&labels], "out.csv", &[]).refused(&["l.csv: line 4: the id `999`"]);
+}
+
+#[test]
+fn a_folder_that_is_missing_is_missing() {
+    let pool = Pool::new();
+    let labels = pool.labels(2);
+    let missing = pool.path("photos");
+    handful(&["label", text(&missing), "--labels", text(&labels), "-o", text(&pool.path("o.csv"))])
+        .refused(&["photos: ", "No such file or directory"]);
+}
+
+#[test]
+fn semicolons_and_duplicates_do_not_stop_the_job() {
+    let pool = Pool::new();
+    let labels = pool.write("l.csv", "id;label\n0;a\n40;b\n0;b\n1;a\n");
+    pool.label(&[&labels], "out.csv", &[]).refused(&["line 4", "`0` is labelled `b`", "--duplicates"]);
+    for (choice, labels_left, words) in
+        [("keep-first", "3 labels", "kept the first"), ("drop", "2 labels", "kept neither")]
+    {
+        let run = pool.label(&[&labels], "out.csv", &["--duplicates", choice]);
+        assert!(run.succeeded().contains(labels_left), "{}", run.stdout);
+        assert!(run.stderr.contains(words), "{}", run.stderr);
+    }
+}
