@@ -34,7 +34,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub(crate) use archive::{read_zip_member, unpacked_limit};
+pub(crate) use archive::{Unpacked, read_zip_member, unpacked_limit};
 pub use format::TableFormat;
 pub(crate) use labels::sibling;
 #[cfg(feature = "tables")]
