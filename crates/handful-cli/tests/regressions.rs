@@ -95,3 +95,71 @@ fn semicolons_and_duplicates_do_not_stop_the_job() {
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
 }
+
+#[test]
+fn names_that_are_formulas_or_escapes_do_no_harm_and_come_back() {
+    let mut pool = Pool::new();
+    let name = |row: usize| match row {
+        0 => "=cmd|' /C calc'!A0".to_owned(),
+        31 => "\u{1b}[31mred".to_owned(),
+        row => format!("-r{row}"),
+    };
+    pool.pool = pool.write("named.csv", &table("id,a,b,c,d,e,f,g,h", |row| format!("{},", name(row))));
+    let lines = [(0, "@sum"), (1, "@sum"), (31, "\u{1b}]0;title\u{7}b"), (32, "\u{1b}]0;title\u{7}b")];
+    let lines: String = lines.iter().map(|(row, class)| format!("{},{class}\n", name(*row))).collect();
+    let labels = pool.write("l.csv", &format!("id,label\n{lines}"));
+    let review = pool.path("review.csv");
+    let more = ["--review", text(&review), "--explain", &name(31)];
+    let run = pool.label(&[&labels], "out.csv", &more);
+    assert!(run.succeeded().contains("4 labels of 2 classes"), "{}", run.stdout);
+    assert!(!run.stdout.contains('\u{1b}') && run.stdout.contains("\\u{1b}]0;title"), "{}", run.stdout);
+    for (file, columns) in [("out.csv", 2), ("review.csv", 3)] {
+        for record in csv::Reader::from_path(pool.path(file)).expect("a table").records() {
+            let record = record.expect("a line");
+            for cell in record.iter().take(columns) {
+                assert!(!cell.starts_with(['=', '+', '-', '@']), "{file}: {cell}");
+            }
+        }
+    }
+    // The review goes back as it is, with a class filled in.
+    let filled = pool.read("review.csv").replacen(",,", ",'@sum,", 1);
+    let filled = pool.write("filled.csv", &filled);
+    let again = pool.label(&[&labels, &filled], "out.csv", &[]);
+    assert!(again.succeeded().contains("5 labels of 2 classes"), "{}", again.stdout);
+    assert!(again.stdout.contains("0 rows added, 0 removed"), "{}", again.stdout);
+    let missing = pool.label(&[&pool.path("\u{1b}[2J.csv")], "out.csv", &[]);
+    missing.refused(&["\\u{1b}[2J.csv"]);
+}
+
+#[test]
+fn rounds_and_steps_have_an_end() {
+    let pool = Pool::new();
+    let labels = pool.labels(2);
+    let endless = u64::MAX.to_string();
+    pool.label(&[&labels], "out.csv", &["--set", &format!("selection_rounds={endless}")])
+        .refused(&["selection_rounds", "at most 1000000"]);
+    let steps = format!("steps={}", i64::MAX);
+    handful(&["bench", text(&pool.pool), "--method", "dm-ida", "--set", &steps, "--tasks", "1"])
+        .refused(&["steps", "at most 1000000"]);
+}
+
+#[test]
+fn nothing_is_accepted_where_nothing_was_promised() {
+    let pool = Pool::new();
+    let labels = pool.labels(3);
+    let run = pool.label(&[&labels], "out.csv", &["--explain", "100"]);
+    let line = run.succeeded().lines().find(|line| line.contains("estimated error")).expect("explained");
+    assert!(!line.contains("accepted"), "{line}");
+    let run = pool.label(&[&labels], "out.csv", &["--explain", "100", "--max-error", "0.05"]);
+    let line = run.succeeded().lines().find(|line| line.contains("estimated error")).expect("explained");
+    assert!(line.contains("accepted"), "{line}");
+}
+
+#[cfg(feature = "vision")]
+#[test]
+fn two_trainings_do_not_share_a_folder() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = folder.path().join("run");
+    let _other = handful_data::lock::FolderLock::take(&run).expect("free");
+    handful(&["train", text(folder.path()), "-o", text(&run)]).refused(&["run: another run is writing there"]);
+}

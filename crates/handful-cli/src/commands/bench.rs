@@ -15,6 +15,7 @@ use crate::commands::table::TableArgs;
 use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
 use crate::progress::run_with_bar;
+use crate::terminal::printable;
 
 /// Arguments of `handful bench`.
 #[derive(Args)]
@@ -113,7 +114,7 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     match args.format {
         StudyFormat::Table => {
             let heading = heading(&features, args, &tasks);
-            write!(out, "{heading}\n\n{}", table::render(&scores))?;
+            write!(out, "{}\n\n{}", printable(&heading), printable(&table::render(&scores)))?;
             if scores.len() > 1 {
                 writeln!(out, "\nDifferences are to {}, task by task.", labels[reference])?;
             }

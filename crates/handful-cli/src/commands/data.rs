@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset};
+use handful_data::spreadsheet::guarded;
 use handful_data::{FeatureTable, TableFormat, atomic, write_table};
 use serde_json::{Value, json};
 
 use crate::commands::bench::Format;
 use crate::commands::table::TableArgs;
 use crate::error::CliError;
+use crate::terminal::Printable;
 
 /// Arguments of `handful data`.
 #[derive(Args)]
@@ -132,7 +134,7 @@ fn inspect(args: &InspectArgs) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{document}")?,
-        Format::Table => print_document(&mut out, &document)?,
+        Format::Table => print_document(&mut Printable::new(&mut out), &document)?,
     }
     Ok(out.flush()?)
 }
@@ -256,7 +258,7 @@ fn split(args: &SplitArgs) -> Result<(), CliError> {
         lines.write_record(["id", "label"])?;
         for image in 0..dataset.len() {
             let label = classes.class_of_row(image).map_or("", |class| &classes.names()[class]);
-            lines.write_record([dataset.id(image), label])?;
+            lines.write_record([guarded(dataset.id(image)).as_ref(), guarded(label).as_ref()])?;
         }
         lines.flush()
     };

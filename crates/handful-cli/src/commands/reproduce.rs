@@ -17,6 +17,7 @@ use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::table::TableArgs;
 use crate::error::{CliError, is_device_failure};
 use crate::progress::CellBars;
+use crate::terminal::printable;
 
 /// What renders the stored results again without computing anything.
 const REPORT: &str = "report";
@@ -109,7 +110,7 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
     let report = report::Report::from_results(records, skipped);
     report.write(&args.out).map_err(ReproduceError::from)?;
     let mut out = std::io::stdout().lock();
-    write!(out, "{}", report::text::render(&report))?;
+    write!(out, "{}", printable(&report::text::render(&report)))?;
     writeln!(out, "report: {}", args.out.join("report.html").display())?;
     Ok(out.flush()?)
 }

@@ -6,6 +6,7 @@ use clap::Args;
 use handful_data::{FeatureTable, OpenOptions, open_table};
 
 use crate::error::CliError;
+use crate::terminal;
 
 /// What a text table does not say itself.
 #[derive(Args, Default)]
@@ -33,7 +34,7 @@ impl TableArgs {
         let options = OpenOptions { labels: labels.cloned(), header, id_column: self.id_column.clone() };
         let table = open_table(path, &options)?;
         for note in table.notes() {
-            eprintln!("{}: {note}", path.display());
+            terminal::note(format_args!("{}: {note}", path.display()));
         }
         Ok(table)
     }

@@ -82,7 +82,10 @@ fn sample(args: &SampleArgs) -> Result<(), CliError> {
 fn show(args: &ShowArgs) -> Result<(), CliError> {
     let table = args.table.open(&args.features)?;
     let episodes = read_task_list(&args.tasks, &table)?;
-    let mut out = std::io::stdout().lock();
+    let mut out: Box<dyn Write> = match args.format {
+        Format::Table => Box::new(crate::terminal::stdout()),
+        Format::Json => Box::new(std::io::stdout().lock()),
+    };
     match args.task {
         Some(number) => {
             let episode = episodes.get(number).ok_or_else(|| {

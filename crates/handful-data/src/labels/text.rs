@@ -8,6 +8,7 @@ use super::{GivenLabel, RowsById, label_studio};
 use crate::{
     error::DataError,
     readers::{Records, Separator},
+    spreadsheet::plain,
 };
 
 /// Reads the labels of a text.
@@ -28,7 +29,7 @@ pub(super) fn read(path: &Path, bytes: &[u8], rows: &RowsById<'_>) -> Result<Vec
             let reason = format!("{} values, but the header has {}", cells.len(), header.len());
             return Err(DataError::line(path, line, reason));
         }
-        let (id, label) = (cells[columns.id].as_str(), cells[columns.label].trim());
+        let (id, label) = (plain(&cells[columns.id]), plain(cells[columns.label].trim()));
         if label.is_empty() {
             if header.len() > 2 {
                 continue;

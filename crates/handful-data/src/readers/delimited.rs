@@ -15,7 +15,7 @@ use super::{
     raw_table::{Labels, RawTable},
     records::{Records, Separator},
 };
-use crate::error::DataError;
+use crate::{error::DataError, spreadsheet::plain};
 
 /// Reads a text table.
 pub(crate) fn read(
@@ -72,9 +72,9 @@ impl Contents {
             let text = std::str::from_utf8(field)
                 .map_err(|_| DataError::line(path, line, "it is not UTF-8 text"))?;
             if columns.id == Some(at) {
-                self.ids.push(text.to_owned());
+                self.ids.push(plain(text).to_owned());
             } else if columns.label == Some(at) {
-                self.labels.push((!text.is_empty()).then(|| text.to_owned()));
+                self.labels.push((!text.is_empty()).then(|| plain(text).to_owned()));
             } else if columns.is_feature(at) {
                 self.values.push(number(path, line, columns, at, text)?);
             }

@@ -152,6 +152,7 @@ impl KnownNames {
     }
 
     /// Whether `name` says that a column or key holds features.
+    #[cfg(feature = "tables")]
     pub(crate) fn is_feature(name: &str) -> bool {
         FEATURE_NAMES.contains(&name)
     }

@@ -34,7 +34,7 @@ pub use pool::{PoolRows, ReadError};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParamError;
-use crate::error::check_range;
+use crate::error::{MOST_COUNT, check_range};
 
 /// Everything the rule can be told; the defaults were tuned on the CIFAR-FS validation classes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +105,15 @@ impl LabelParams {
             check_range(key, value as f64, value > 0, "at least 1")?;
         }
         for (key, value) in [
+            ("feature_rounds", self.feature_rounds),
+            ("prediction_rounds", self.prediction_rounds),
+            ("selection_rounds", self.selection_rounds),
+            ("landmark_feature_rounds", self.landmark_feature_rounds),
+            ("left_out_parts", self.left_out_parts),
+        ] {
+            check_range(key, value as f64, value as u64 <= MOST_COUNT, "at most 1000000")?;
+        }
+        for (key, value) in [
             ("feature_share", self.feature_share),
             ("prediction_share", self.prediction_share),
             ("selected_share", self.selected_share),
@@ -151,5 +160,17 @@ impl Default for LabelParams {
             look_for_strangers: false,
             seed: 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_have_an_end() {
+        let endless = LabelParams { selection_rounds: usize::MAX, ..LabelParams::default() };
+        let error = endless.check().unwrap_err().to_string();
+        assert!(error.contains("selection_rounds") && error.contains("at most 1000000"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ const SHOWN: usize = 5;
 
 /// Prints the explanation of one row.
 pub fn print(job: &Job, row: usize) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::terminal::stdout();
     let labelling = &job.labelling;
     let about = line(job, row);
     let label = &labelling.rows[row];
@@ -26,8 +26,13 @@ pub fn print(job: &Job, row: usize) -> Result<(), CliError> {
                 "  {verdict} {class}: probability {:.3}, margin {:.3}, credibility {:.2}, agreement {:.2}, familiarity {:.3}",
                 label.probability, label.margin, label.credibility, label.agreement, label.familiarity
             )?;
-            let accepted = if job.accepted[row] { "accepted" } else { "not accepted" };
-            writeln!(out, "  estimated error, at the pessimistic end, {:.3}: {accepted}", label.error)?;
+            // Without --max-error nothing was promised, so nothing was accepted or not.
+            let verdict = match (job.estimated_error, job.accepted[row]) {
+                (None, _) => "",
+                (Some(_), true) => ": accepted",
+                (Some(_), false) => ": not accepted",
+            };
+            writeln!(out, "  estimated error, at the pessimistic end, {:.3}{verdict}", label.error)?;
         }
     }
     let rounds: Vec<String> = labelling

@@ -253,7 +253,7 @@ fn given_labels(
     if given.labels.is_empty() {
         return Err(CliError::Usage("the label files label no row".into()));
     }
-    given.notes.iter().for_each(|note| eprintln!("{note}"));
+    given.notes.iter().for_each(crate::terminal::note);
     Ok(given)
 }
 

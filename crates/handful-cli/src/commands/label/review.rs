@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use handful_data::atomic;
+use handful_data::spreadsheet::guarded;
 
 use super::Job;
 use crate::error::CliError;
@@ -36,9 +37,9 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
             let label = &rows[row];
             let number = |value: f32| format!("{value:.4}");
             writer.write_record([
-                job.table.id(row).as_str(),
+                guarded(&job.table.id(row)).as_ref(),
                 "",
-                &job.given.classes[label.class],
+                &guarded(&job.given.classes[label.class]),
                 &number(label.probability),
                 &number(label.credibility),
                 &number(label.margin),
