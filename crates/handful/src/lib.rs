@@ -31,3 +31,8 @@ pub mod task;
 pub mod transform;
 
 pub use linalg::Matrix;
+
+/// The method that CONTRIBUTING.md writes must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+pub struct Contributing;
