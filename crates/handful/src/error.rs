@@ -164,7 +164,10 @@ pub enum ParamError {
 pub(crate) const MOST_COUNT: u64 = 1_000_000;
 
 /// Refuses a parameter that is not finite or out of its range.
-pub(crate) fn check_range(
+///
+/// # Errors
+/// [`ParamError::OutOfRange`].
+pub fn check_range(
     key: &'static str,
     value: f64,
     in_range: bool,

@@ -57,7 +57,9 @@ pub(super) fn read(path: &Path, bytes: &[u8], rows: &RowsById<'_>) -> Result<Vec
             continue;
         }
         let data = task.data.as_ref().unwrap_or(&task.flat);
-        let address = IMAGE.iter().find_map(|key| data.get(*key)?.as_str());
+        // Tasks that `handful choose` wrote carry the id itself.
+        let own = data.get("id").and_then(Value::as_str).filter(|id| rows.find(id).is_some());
+        let address = own.or_else(|| IMAGE.iter().find_map(|key| data.get(*key)?.as_str()));
         let id = address.ok_or_else(|| wrong("it has no `image` that names a row".to_owned()))?;
         let row = row_of(rows, id).ok_or_else(|| wrong(rows.unknown(id)))?;
         given.extend(labels.into_iter().map(|label| GivenLabel { place, id: id.to_owned(), row, label }));
@@ -163,8 +165,13 @@ mod tests {
              "annotations": [{"was_cancelled": true, "result": [{"value": {"choices": ["wasp"]}}]},
                              {"result": [{"value": {"choices": ["ant "]}}]}]},
             {"id": 3, "data": {"image": "a%20b.png"}, "annotations": [],
-             "predictions": [{"result": [{"value": {"choices": ["bee"]}}]}]}]"#;
-        assert_eq!(read(text).unwrap(), [(1, "bee".to_owned()), (0, "ant".to_owned())]);
+             "predictions": [{"result": [{"value": {"choices": ["bee"]}}]}]},
+            {"id": 4, "data": {"id": "a b.png", "image": null},
+             "annotations": [{"result": [{"value": {"choices": ["bee"]}}]}]}]"#;
+        assert_eq!(
+            read(text).unwrap(),
+            [(1, "bee".to_owned()), (0, "ant".to_owned()), (2, "bee".to_owned())]
+        );
     }
 
     #[test]

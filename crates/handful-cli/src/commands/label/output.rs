@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use handful_data::spreadsheet::guarded;
@@ -131,30 +131,43 @@ fn parquet(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError
     Ok(write_columns(path, &named)?)
 }
 
-/// A folder with links, made under another name and renamed when it is whole.
+/// A folder for each class, with links to its images.
 fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
     let Some(files) = &job.files else {
         return Err(CliError::Usage("--as links needs a folder of images as the pool".into()));
     };
+    let mut folders = Names::default();
+    let mut of_folder: HashMap<String, Names> = HashMap::new();
+    let links = columns.lines().map(|line| {
+        let class = (line.source != Source::Rejected).then_some(line.label);
+        let folder = folders.of(class.unwrap_or_default(), &folder_name(class.unwrap_or("rejected")));
+        // Folders of the pool become part of the name.
+        let id = job.table.id(line.row);
+        let link = of_folder.entry(folder.clone()).or_default().of(&id, &id.replace(['/', '\\'], "--"));
+        (PathBuf::from(folder).join(link), files[line.row].as_path())
+    });
+    write_links(path, links)
+}
+
+/// A folder with links, made under another name and renamed when it is whole.
+pub fn write_links<'a>(
+    path: &Path,
+    links: impl Iterator<Item = (PathBuf, &'a Path)>,
+) -> Result<(), CliError> {
     if path.exists() {
         return Err(CliError::Usage(format!("{}: it exists already; name a new folder", path.display())));
     }
     // Without the slash that people put behind a folder: what is half made lies beside it, not in it.
-    let path: &Path = &path.components().collect::<std::path::PathBuf>();
+    let path: &Path = &path.components().collect::<PathBuf>();
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
-    let partial = std::path::PathBuf::from(name);
+    let partial = PathBuf::from(name);
     let make = || -> std::io::Result<()> {
-        let mut folders = Names::default();
-        let mut links: HashMap<String, Names> = HashMap::new();
-        for line in columns.lines() {
-            let class = if line.source == Source::Rejected { None } else { Some(line.label) };
-            let folder = folders.of(class.unwrap_or_default(), &folder_name(class.unwrap_or("rejected")));
-            std::fs::create_dir_all(partial.join(&folder))?;
-            // Folders of the pool become part of the name.
-            let id = job.table.id(line.row);
-            let link = links.entry(folder.clone()).or_default().of(&id, &id.replace(['/', '\\'], "--"));
-            link_to(&std::fs::canonicalize(&files[line.row])?, &partial.join(folder).join(link))?;
+        std::fs::create_dir(&partial)?;
+        for (name, file) in links {
+            let link = partial.join(name);
+            link.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            link_to(file, &link)?;
         }
         std::fs::rename(&partial, path)
     };
@@ -201,14 +214,13 @@ fn folder_name(class: &str) -> String {
     }
 }
 
-#[cfg(unix)]
+/// Makes a link to an image, wherever the program is called from.
 fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(file, link)
-}
-
-#[cfg(not(unix))]
-fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
-    std::fs::hard_link(file, link)
+    let file = std::fs::canonicalize(file)?;
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(file, link);
+    #[cfg(not(unix))]
+    return std::fs::hard_link(file, link);
 }
 
 #[cfg(test)]
