@@ -1,7 +1,5 @@
 //! A table as comma-separated values: one line per row, intervals and numbers of tasks in columns of their own.
 
-use handful_data::spreadsheet::guarded;
-
 use super::TableView;
 
 /// Renders a table.
@@ -29,11 +27,10 @@ pub fn render(table: &TableView) -> String {
 
 fn line(fields: &[String]) -> String {
     let quoted = fields.iter().map(|field| {
-        let field = guarded(field);
         if field.contains([',', '"', '\n']) {
             format!("\"{}\"", field.replace('"', "\"\""))
         } else {
-            field.into_owned()
+            field.clone()
         }
     });
     quoted.collect::<Vec<_>>().join(",") + "\n"
