@@ -2,6 +2,7 @@
 
 mod commands;
 mod error;
+mod memory;
 mod progress;
 mod terminal;
 

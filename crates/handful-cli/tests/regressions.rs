@@ -2,9 +2,8 @@
 
 mod support;
 
-use support::clusters;
-use support::handful;
 use support::pool::{Pool, text};
+use support::{Array, clusters, handful, npz};
 
 /// The rows of [`clusters`] as lines of text, under a header and after a beginning of each line.
 fn table(header: &str, beginning: impl Fn(usize) -> String) -> String {
@@ -163,4 +162,28 @@ fn two_trainings_do_not_share_a_folder() {
     let _other = handful_data::lock::FolderLock::take(&run).expect("free");
     handful(&["train", text(folder.path()), "-o", text(&run)])
         .refused(&["run: another run is writing there"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_job_beyond_the_memory_is_refused_before_it_begins() {
+    const ROWS: usize = 39_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let values: Vec<f32> = (0..ROWS * 2).map(|at| (at * 7 % 1001) as f32).collect();
+    let pool =
+        Pool { pool: npz(folder.path(), "p.npz", &[Array::f32("features", &[ROWS, 2], &values)]), folder };
+    let line = |row: usize| format!("{row},c{row}\n");
+    let labels = pool.write("l.csv", &format!("id,label\n{}", (0..1000).map(line).collect::<String>()));
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 900000; exec \"$0\" label \"$1\" --labels \"$2\" -o \"$3\" --threads 1"])
+        .args([env!("CARGO_BIN_EXE_handful"), text(&pool.pool), text(&labels), text(&pool.path("out.csv"))])
+        .output()
+        .expect("a shell");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("labelling 39000 rows with 1000 classes needs about") && said.lines().count() == 1,
+        "{said}"
+    );
+    assert!(!pool.path("out.csv").exists());
 }

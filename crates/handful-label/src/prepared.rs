@@ -25,7 +25,7 @@ use crate::rules::smoothing::SmoothingPool;
 const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
-const MANY_CELLS: usize = 40_000_000;
+pub(crate) const MANY_CELLS: usize = 40_000_000;
 /// The most labels that a fit looks at, evenly spread over each class's.
 const MOST_LABELS: usize = 20_000;
 /// Share of left-out labels that may look as strange as a rejected row.

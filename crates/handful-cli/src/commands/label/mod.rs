@@ -20,12 +20,16 @@ pub use output::write_links;
 use clap::{Args, ValueEnum};
 use handful_data::labels::{Duplicates, GivenLabels, RowsById};
 use handful_data::{FeatureTable, atomic};
-use handful_label::{Acceptance, LabelError, LabelModel, Labelling, ModelError, PreparedPool, Promise};
+use handful_label::{
+    Acceptance, LabelError, LabelModel, LabelParams, Labelling, ModelError, PreparedPool, Promise,
+    memory_estimate,
+};
 
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::table::TableArgs;
 use crate::error::CliError;
+use crate::memory;
 use columns::Columns;
 use output::OutputFormat;
 use rule::RuleArgs;
@@ -232,6 +236,8 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
         (args.table.open(&args.pool)?, Vec::new(), None, None)
     };
     let given = given_labels(args, &table, folder_labels)?;
+    let needed = memory_estimate(table.rows(), table.dim(), given.classes.len(), &LabelParams::default());
+    memory::check(needed, &format!("labelling {} rows with {} classes", table.rows(), given.classes.len()))?;
     let prepared = args
         .rule
         .prepare(Arc::new(table.clone()), args.reject)?
