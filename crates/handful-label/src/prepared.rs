@@ -25,7 +25,7 @@ use crate::rules::smoothing::SmoothingPool;
 const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
-const MANY_CELLS: usize = 40_000_000;
+pub(crate) const MANY_CELLS: usize = 40_000_000;
 /// What of the head is in the labels.
 const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
