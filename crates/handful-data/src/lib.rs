@@ -8,17 +8,19 @@ mod arrays;
 pub mod atomic;
 pub mod datasets;
 mod error;
+pub mod labels;
+pub mod lock;
 mod readers;
 pub mod shipped;
+pub mod spreadsheet;
 pub mod synthetic;
 mod table;
 mod tasks;
 mod writers;
 
 pub use error::DataError;
-pub use readers::{
-    OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
-};
+pub use labels::read_labels;
+pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, log_gamma_variate, parse_task_list,

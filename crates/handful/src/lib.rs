@@ -43,3 +43,8 @@ pub use task::{Task, Unlabeled};
 pub mod kernels {
     pub use crate::simd::{Kernels, PaddedRows, Path};
 }
+
+/// The method that CONTRIBUTING.md writes must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+pub struct Contributing;

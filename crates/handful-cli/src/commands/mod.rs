@@ -15,6 +15,7 @@ pub mod params;
 pub mod predict;
 pub mod reproduce;
 pub mod setting;
+pub mod table;
 pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;

@@ -41,7 +41,7 @@ use super::svm::SvmParams;
 use super::tafssl::{Labeller, Projection, TafsslParams};
 use super::tim_adm::TimAdmParams;
 use super::tim_gd::TimGdParams;
-use super::{MethodParams, changed, named_preset};
+use super::{MethodParams, as_map, changed, check_counts, named_preset};
 use crate::error::ParamError;
 use crate::fit::Head;
 use crate::fit::adam::StepScale;
@@ -60,9 +60,15 @@ pub struct Builder<P> {
     params: P,
 }
 
+impl<P: MethodParams> From<P> for Builder<P> {
+    fn from(params: P) -> Self {
+        Self { params }
+    }
+}
+
 impl<P: MethodParams> Builder<P> {
     pub(super) fn new() -> Self {
-        Self { params: P::default_preset() }
+        Self::from(P::default_preset())
     }
 
     /// Starts over from a preset.
@@ -91,6 +97,7 @@ impl<P: MethodParams> Builder<P> {
     /// # Errors
     /// [`ParamError::OutOfRange`] names the first parameter that no task could be solved with.
     pub fn build(self) -> Result<P::Method, ParamError> {
+        check_counts(&as_map(&self.params))?;
         self.params.check()
     }
 }
@@ -500,6 +507,7 @@ mod tests {
         let error = BaselinePp::builder().set("lr", "1").err().expect("no such key").to_string();
         assert!(error.contains("learning_rate"), "{error}");
         assert!(BaselinePp::builder().preset("best").is_err());
+        assert!(DmIda::builder().steps(usize::MAX).build().is_err());
     }
 
     #[test]
