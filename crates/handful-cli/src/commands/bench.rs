@@ -106,8 +106,8 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
         return Err(CliError::Usage("there is no task to solve: the task list is empty".into()));
     }
 
-    let base_mean =
-        args.base.as_deref().map(read_table).transpose()?.map(|base| base.mean_row()).transpose()?;
+    let base = args.base.as_deref().map(|path| args.table.read(path)).transpose()?;
+    let base_mean = base.map(|base| base.mean_row()).transpose()?;
     let labels: Vec<String> =
         entrants.iter().map(|entrant| table::label(entrant.method.name(), &entrant.preset)).collect();
     let reference = reference(args.reference.as_deref(), &labels)?;

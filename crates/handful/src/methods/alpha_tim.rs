@@ -57,7 +57,7 @@ pub struct AlphaTimParams {
     pub learning_rate: f64,
 }
 
-comparator!(AlphaTimParams, "alpha-tim", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(AlphaTimParams, "alpha-tim", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         basis: Basis::Span,
         alpha_five_shot: 2.0,

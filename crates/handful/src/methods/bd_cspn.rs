@@ -53,7 +53,7 @@ pub struct BdCspnParams {
     pub classified: Classified,
 }
 
-comparator!(BdCspnParams, "bd-cspn", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(BdCspnParams, "bd-cspn", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: Transform::new(vec![Step::L2]), ..Self::authors() },
     "authors" => Self::authors(),
     "easyfsl" => Self {

@@ -176,7 +176,7 @@ impl Method for DmIda {
 
     fn prior(&self) -> PriorKnowledge {
         PriorKnowledge {
-            setting: Setting::UsesUnlabelled,
+            setting: Setting::UsesUnlabeled,
             knows_class_sizes: self.params.self_training.cap_at_equal_share
                 || self.params.self_training.class_sizes.known(),
         }

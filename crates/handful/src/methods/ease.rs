@@ -53,7 +53,7 @@ pub struct EaseParams {
     pub map: TransportMap,
 }
 
-comparator!(EaseParams, "ease", Setting::UsesUnlabelled,
+comparator!(EaseParams, "ease", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),

@@ -40,7 +40,7 @@ pub struct EpnetParams {
     pub label_alpha: f64,
 }
 
-comparator!(EpnetParams, "epnet", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(EpnetParams, "epnet", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: Transform::new(vec![Step::L2]), ..Self::authors() },
     "authors" => Self::authors(),
 });

@@ -46,7 +46,7 @@ pub struct IciParams {
     pub max_rounds: usize,
 }
 
-comparator!(IciParams, "ici", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(IciParams, "ici", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
 });

@@ -63,7 +63,7 @@ pub struct IlpcParams {
     pub per_class: usize,
 }
 
-comparator!(IlpcParams, "ilpc", Setting::UsesUnlabelled,
+comparator!(IlpcParams, "ilpc", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),

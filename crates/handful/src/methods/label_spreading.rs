@@ -51,7 +51,7 @@ pub struct LabelSpreadingParams {
     pub alpha: f64,
 }
 
-comparator!(LabelSpreadingParams, "label-spreading", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(LabelSpreadingParams, "label-spreading", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(Graph::Rbf),
     "knn" => Self::with(Graph::Knn),
 });

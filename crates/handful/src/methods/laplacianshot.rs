@@ -52,7 +52,7 @@ pub struct LaplacianshotParams {
     pub max_updates: usize,
 }
 
-comparator!(LaplacianshotParams, "laplacianshot", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(LaplacianshotParams, "laplacianshot", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         rectification: Rectification { averaging: Averaging::Weights, ..PROTO_RECT },

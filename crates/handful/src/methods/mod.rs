@@ -55,7 +55,8 @@ pub enum Setting {
     /// None: each query row is labelled by itself.
     Inductive,
     /// The query rows of a transductive task; the pool, and perhaps the query, of a semi-supervised one.
-    UsesUnlabelled,
+    #[serde(rename = "uses-unlabelled")]
+    UsesUnlabeled,
 }
 
 impl Setting {
@@ -377,7 +378,7 @@ mod tests {
             let Ok(plain) = build(entry.name, None, &[]) else { continue };
             if plain.params().get("transform").is_some() {
                 let allowed = build(entry.name, None, &smooth).is_ok();
-                assert_eq!(allowed, plain.prior().setting == Setting::UsesUnlabelled, "{}", entry.name);
+                assert_eq!(allowed, plain.prior().setting == Setting::UsesUnlabeled, "{}", entry.name);
             }
         }
     }

@@ -40,7 +40,7 @@ pub struct OsloParams {
     pub steps: usize,
 }
 
-comparator!(OsloParams, "oslo", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(OsloParams, "oslo", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2, Step::CentreParts, Step::L2]),
         ..Self::authors()

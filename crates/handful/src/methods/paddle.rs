@@ -55,7 +55,7 @@ pub struct PaddleParams {
     pub steps: usize,
 }
 
-comparator!(PaddleParams, "paddle", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(PaddleParams, "paddle", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         scaling: Scaling::None,

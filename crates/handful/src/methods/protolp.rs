@@ -48,7 +48,7 @@ pub struct ProtolpParams {
     pub map: TransportMap,
 }
 
-comparator!(ProtolpParams, "protolp", Setting::UsesUnlabelled,
+comparator!(ProtolpParams, "protolp", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),

@@ -40,7 +40,7 @@ pub struct PtMapParams {
     pub map: TransportMap,
 }
 
-comparator!(PtMapParams, "pt-map", Setting::UsesUnlabelled,
+comparator!(PtMapParams, "pt-map", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),

@@ -43,7 +43,7 @@ pub struct ConfidenceParams {
     pub max_rounds: usize,
 }
 
-comparator!(ConfidenceParams, "self-training", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(ConfidenceParams, "self-training", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(5, 10),
     "lst" => Self::with(20, 6),
 });

@@ -36,7 +36,7 @@ pub struct SoftKmeansParams {
     pub steps: usize,
 }
 
-comparator!(SoftKmeansParams, "soft-kmeans", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(SoftKmeansParams, "soft-kmeans", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         temperature: 2.0 / 15.0,

@@ -50,7 +50,7 @@ pub struct TimAdmParams {
     pub steps: usize,
 }
 
-comparator!(TimAdmParams, "tim-adm", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(TimAdmParams, "tim-adm", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
 });

@@ -77,7 +77,7 @@ pub struct TafsslParams {
     pub cluster_temperature: f64,
 }
 
-comparator!(TafsslParams, "tafssl", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(TafsslParams, "tafssl", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(Projection::Ica, Labeller::Msp),
     "ica-msp" => Self::with(Projection::Ica, Labeller::Msp),
     "ica-bkm" => Self::with(Projection::Ica, Labeller::Bkm),
