@@ -14,6 +14,7 @@ pub mod params;
 pub mod reproduce;
 pub mod setting;
 pub mod tasks;
+pub mod text;
 #[cfg(feature = "vision")]
 pub mod train;
 pub mod tune;

@@ -215,7 +215,10 @@ fn image_shape(model: &Model, asked: Option<usize>) -> Result<ImageShape, String
 
 /// Weights in files beside the model's, under names that rten takes: it knows only some endings, while ONNX leaves the
 /// name to the writer. A name that leads out of the model's folder is refused.
-fn outside_weights(path: &Path, graph: &mut GraphProto) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
+pub(crate) fn outside_weights(
+    path: &Path,
+    graph: &mut GraphProto,
+) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut renamed: BTreeMap<String, String> = BTreeMap::new();
     let mut files = Vec::new();

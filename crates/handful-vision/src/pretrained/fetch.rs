@@ -107,8 +107,8 @@ fn fetch(
 /// The last line of an error, without the words pip begins it with.
 fn last_words(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
-    let errors = text.lines().filter(|line| line.starts_with("ERROR:"));
-    let line = errors.last().or_else(|| text.lines().rfind(|line| !line.trim().is_empty()));
+    let mut errors = text.lines().filter(|line| line.starts_with("ERROR:"));
+    let line = errors.next_back().or_else(|| text.lines().rfind(|line| !line.trim().is_empty()));
     line.map_or("it did not say why", |line| line.trim_start_matches("ERROR:").trim()).to_owned()
 }
 

@@ -10,6 +10,7 @@ mod output;
 mod report;
 mod review;
 mod table_pool;
+mod texts;
 
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,7 @@ use serde_json::Value;
 
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
+use crate::commands::text::TextArgs;
 use crate::error::CliError;
 use columns::Columns;
 use input::GivenLabels;
@@ -34,7 +36,7 @@ const REJECT_MISS: f64 = 0.05;
 /// Arguments of `handful label`.
 #[derive(Args)]
 pub struct LabelArgs {
-    /// Feature table (.npy .npz .safetensors .parquet .csv …), or a folder of images
+    /// Feature table (.npy .npz .safetensors .parquet .csv …), a folder of images, or a .csv with a column of texts
     pool: PathBuf,
     /// Labels you know: a file `id,label` (or a filled-in review.csv). May be repeated; later files win
     #[arg(long, value_name = "FILE")]
@@ -61,6 +63,8 @@ pub struct LabelArgs {
     network: NetworkArgs,
     #[command(flatten)]
     layer: LayerArg,
+    #[command(flatten)]
+    text: TextArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
@@ -175,6 +179,8 @@ fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
         (pool.table, pool.labels, Some(pool.files))
+    } else if let Some(pool) = texts::open(args)? {
+        (pool.table, pool.labels, None)
     } else {
         (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)
     };
