@@ -6,6 +6,7 @@
 
 mod arrays;
 pub mod atomic;
+mod class_vectors;
 pub mod datasets;
 mod error;
 mod readers;
@@ -15,6 +16,7 @@ mod table;
 mod tasks;
 mod writers;
 
+pub use class_vectors::ClassVectors;
 pub use error::DataError;
 pub use readers::{
     OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
