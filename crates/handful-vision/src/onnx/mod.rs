@@ -157,6 +157,16 @@ impl OnnxNetwork {
                 values.shape()
             ));
         }
+        // A map or a list of tokens can be made into a row of numbers, but hardly into features of the whole image.
+        let lengths: Vec<String> =
+            values.shape()[1..].iter().filter(|&&length| length > 1).map(usize::to_string).collect();
+        if lengths.len() > 1 {
+            return Err(format!(
+                "the layer `{}` gives {} numbers for an image, not a vector; name a layer behind the pooling with --layer",
+                self.layer,
+                lengths.join(" x ")
+            ));
+        }
         Ok(values.into_data())
     }
 }
