@@ -68,11 +68,11 @@ impl Block {
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let x = match (&self._expand_conv, &self._bn0) {
-            (Some(conv), Some(norm)) => norm.forward(conv.forward(input.clone())),
+            (Some(conv), Some(norm)) => conv.normalised(input.clone(), norm),
             _ => input.clone(),
         };
-        let x = self._bn1.forward(self._depthwise_conv.forward(x));
-        let x = self._bn2.forward(self._project_conv.forward(x));
+        let x = self._depthwise_conv.normalised(x, &self._bn1);
+        let x = self._project_conv.normalised(x, &self._bn2);
         if self.keeps_shape { ops::residual(x, input, Activation::NONE) } else { x }
     }
 }
@@ -110,8 +110,8 @@ impl EfficientNetLite0 {
 
     /// The features of images.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = self._bn0.forward(self._conv_stem.forward(images));
+        let x = self._conv_stem.normalised(images, &self._bn0);
         let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
-        ops::global_average(self._bn1.forward(self._conv_head.forward(x)))
+        ops::global_average(self._conv_head.normalised(x, &self._bn1))
     }
 }
