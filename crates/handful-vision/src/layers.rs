@@ -75,13 +75,9 @@ impl Conv {
         self
     }
 
-    /// Each channel by itself.
-    #[must_use]
-    pub fn depthwise(mut self) -> Self {
-        let [filters, _, kernel, _] = self.weight.dims();
-        self.weight = parameter(Tensor::zeros([filters, 1, kernel, kernel], &self.weight.device()));
-        self.groups = filters;
-        self
+    /// A convolution of each channel by itself.
+    pub fn depthwise(channels: usize, kernel: usize, stride: usize, device: &Device) -> Self {
+        Self { groups: channels, ..Self::new(1, channels, kernel, stride, device) }
     }
 
     /// Applies the layer.

@@ -58,7 +58,7 @@ impl Block {
         Self {
             _expand_conv: (expansion != 1).then(|| Conv::new(channels, inner, 1, 1, device)),
             _bn0: (expansion != 1).then(|| norm_relu6(inner, device)),
-            _depthwise_conv: Conv::new(inner, inner, kernel, stride, device).depthwise().same(),
+            _depthwise_conv: Conv::depthwise(inner, kernel, stride, device).same(),
             _bn1: norm_relu6(inner, device),
             _project_conv: Conv::new(inner, filters, 1, 1, device),
             _bn2: norm(filters, device),
@@ -67,13 +67,18 @@ impl Block {
     }
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        // Not held longer than needed: its buffer serves the next layer.
+        let shortcut = self.keeps_shape.then(|| input.clone());
         let x = match (&self._expand_conv, &self._bn0) {
-            (Some(conv), Some(norm)) => conv.normalised(input.clone(), norm),
-            _ => input.clone(),
+            (Some(conv), Some(norm)) => conv.normalised(input, norm),
+            _ => input,
         };
         let x = self._depthwise_conv.normalised(x, &self._bn1);
         let x = self._project_conv.normalised(x, &self._bn2);
-        if self.keeps_shape { ops::residual(x, input, Activation::NONE) } else { x }
+        match shortcut {
+            Some(shortcut) => ops::residual(x, shortcut, Activation::NONE),
+            None => x,
+        }
     }
 }
 
