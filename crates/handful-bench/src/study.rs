@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::outcome::Outcome;
+use crate::prototypes::ClassPrototypes;
 use crate::significance::Significance;
 use crate::statistics::Estimate;
 
@@ -124,6 +125,8 @@ pub struct Study<'a> {
     pub table: &'a FeatureTable,
     /// The tasks.
     pub tasks: &'a Tasks,
+    /// Vectors of classes, beside the labelled rows.
+    pub prototypes: Option<&'a ClassPrototypes>,
     /// Threads; 0 takes one per core.
     pub threads: usize,
 }
@@ -159,10 +162,18 @@ impl Study<'_> {
         Ok(scores)
     }
 
+    fn task(&self, episode: &Episode, id: u64) -> Result<Task<f32>, TaskError> {
+        let (task, _) = assemble(self.table, episode, id)?;
+        let Some(prototypes) = self.prototypes else { return Ok(task) };
+        let (support, labels) =
+            prototypes.join(episode, task.support().clone(), task.support_labels().to_vec());
+        Task::new(id, task.ways(), support, labels, task.unlabeled().clone(), task.query().clone())
+    }
+
     fn solve(&self, entrant: &Entrant, index: usize) -> Result<(Outcome, Duration), StudyError> {
         let failed = |source| StudyError::Task { method: entrant.method.name(), task: index, source };
         let episode = self.tasks.episode(index);
-        let (task, _) = assemble(self.table, &episode, index as u64).map_err(failed)?;
+        let task = self.task(&episode, index as u64).map_err(failed)?;
         let start = Instant::now();
         let solution = entrant.method.solve(&task).map_err(failed)?;
         let time = start.elapsed();
@@ -257,7 +268,9 @@ mod tests {
             })
             .collect();
         let tasks = Tasks::Sampled { sampler, count: 12 };
-        Study { table: &table, tasks: &tasks, threads }.run(&entrants, &|_| {}).expect("solvable tasks")
+        Study { table: &table, tasks: &tasks, prototypes: None, threads }
+            .run(&entrants, &|_| {})
+            .expect("solvable tasks")
     }
 
     #[test]
@@ -294,6 +307,40 @@ mod tests {
         assert_eq!((task.support_labels(), truth.as_slice()), (&[0, 1, 1][..], &[0, 1, 1][..]));
         assert_eq!(task.query().row(2), table.gather(&[204]).row(0));
         assert!(task.is_transductive());
+    }
+
+    #[test]
+    fn vectors_of_classes_count_as_labelled_rows_of_theirs() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let sampler = EpisodeSampler::new(&table, EpisodeSpec::default(), 1).expect("enough rows");
+        // A vector of every second class: the mean of its rows, which no single row is as good as.
+        let names = table.class_names();
+        let (mut labels, mut values) = (Vec::new(), Vec::new());
+        for (class, rows) in table.rows_of_class().iter().enumerate().step_by(2) {
+            let rows = table.gather(rows);
+            labels.push(Some(names[class].as_str()));
+            values.extend((0..table.dim()).map(|column| {
+                (0..rows.rows()).map(|row| rows.row(row)[column]).sum::<f32>() / rows.rows() as f32
+            }));
+        }
+        let features = handful::Matrix::from_vec(labels.len(), table.dim(), values);
+        let classes = handful_data::ClassIndex::from_names(&labels);
+        let means = FeatureTable::from_memory("means", features, None, classes).expect("a table");
+        let vectors = handful_data::ClassVectors::of_table(&means).expect("vectors");
+        let prototypes = ClassPrototypes::new(&vectors, &table, 3).expect("of these classes");
+        let tasks = Tasks::Sampled { sampler, count: 40 };
+        let study = |prototypes| Study { table: &table, tasks: &tasks, prototypes, threads: 1 };
+        let with = study(Some(&prototypes));
+        let episode = tasks.episode(0);
+        let task = with.task(&episode, 0).expect("a task");
+        let even = episode.classes.iter().filter(|&&class| class % 2 == 0).count();
+        assert_eq!(task.support().rows(), 5 + 3 * even);
+        let method = || Entrant {
+            preset: "default".into(),
+            method: handful::methods::build("protonet", None, &[]).expect("a known method"),
+        };
+        let accuracy = |study: Study<'_>| study.run(&[method()], &|_| {}).expect("solvable")[0].accuracy;
+        assert!(accuracy(with) > accuracy(study(None)));
     }
 
     #[test]

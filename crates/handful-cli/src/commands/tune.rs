@@ -81,7 +81,7 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
     args.output.as_deref().map(atomic::check_destination).transpose()?;
     let features = restricted(args.table.read(&args.features)?, args.part)?;
     let tasks = args.setting.tasks(&features)?;
-    let study = Study { table: &features, tasks: &tasks, threads: args.threads };
+    let study = Study { table: &features, tasks: &tasks, prototypes: None, threads: args.threads };
 
     let mut sections = Vec::new();
     for contender in &contenders {
