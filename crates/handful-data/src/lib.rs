@@ -6,6 +6,7 @@
 
 mod arrays;
 pub mod atomic;
+mod class_vectors;
 pub mod datasets;
 mod error;
 pub mod labels;
@@ -18,6 +19,7 @@ mod table;
 mod tasks;
 mod writers;
 
+pub use class_vectors::ClassVectors;
 pub use error::DataError;
 pub use labels::read_labels;
 pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};

@@ -17,6 +17,7 @@ pub mod reproduce;
 pub mod setting;
 pub mod table;
 pub mod tasks;
+pub mod text;
 #[cfg(feature = "vision")]
 pub mod train;
 pub mod tune;

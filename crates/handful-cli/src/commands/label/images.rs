@@ -11,6 +11,7 @@ use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
 
 /// The folder whose subfolders hold labelled images.
+#[cfg(any(feature = "vision", test))]
 const SUPPORT: &str = "support";
 
 /// A folder of images, embedded.
@@ -65,6 +66,7 @@ pub fn open(
 }
 
 /// `support/cat/1.png` is a cat.
+#[cfg(any(feature = "vision", test))]
 fn class_of(id: &str) -> Option<&str> {
     let mut parts = id.split('/');
     (parts.next() == Some(SUPPORT)).then_some(())?;

@@ -9,6 +9,7 @@ mod output;
 mod report;
 mod review;
 mod rule;
+mod texts;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use handful_label::{
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::table::TableArgs;
+use crate::commands::text::TextArgs;
 use crate::error::CliError;
 use crate::memory;
 use columns::Columns;
@@ -43,7 +45,7 @@ const REJECT_MISS: f64 = 0.05;
 /// Arguments of `handful label`.
 #[derive(Args)]
 pub struct LabelArgs {
-    /// Feature table (.npy .npz .safetensors .parquet .csv …), or a folder of images
+    /// Feature table (.npy .npz .safetensors .parquet .csv …), a folder of images, or a .csv with a column of texts
     pool: PathBuf,
     /// Labels you know: a file `id,label`, a filled-in review.csv, or Label Studio's JSON or CSV. May be repeated;
     /// later files win
@@ -85,6 +87,8 @@ pub struct LabelArgs {
     network: NetworkArgs,
     #[command(flatten)]
     layer: LayerArg,
+    #[command(flatten)]
+    text: TextArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
@@ -235,6 +239,8 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
         (pool.table, pool.labels, Some(pool.files), Some(pool.network))
+    } else if let Some(pool) = texts::open(args)? {
+        (pool.table, pool.labels, None, Some(pool.network))
     } else {
         (args.table.open(&args.pool)?, Vec::new(), None, None)
     };
