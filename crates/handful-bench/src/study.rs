@@ -389,7 +389,7 @@ mod tests {
         let vectors = handful_data::ClassVectors::of_table(&means).expect("vectors");
         let prototypes = ClassPrototypes::new(&vectors, &table, 3).expect("of these classes");
         let tasks = Tasks::Sampled { sampler, count: 40 };
-        let study = |prototypes| Study { table: &table, tasks: &tasks, prototypes, threads: 1 };
+        let study = |prototypes| Study::new(&table, &tasks).prototypes(prototypes).threads(1);
         let with = study(Some(&prototypes));
         let episode = tasks.episode(0);
         let task = with.task(&episode, 0).expect("a task");

@@ -65,7 +65,7 @@ pub struct UnknownStep {
 }
 
 impl Transform {
-    /// The steps in order.
+    /// Makes a transform of these steps.
     pub fn new(steps: Vec<Step>) -> Self {
         Self { steps }
     }
@@ -75,17 +75,17 @@ impl Transform {
         Self::default()
     }
 
-    /// The steps in order.
+    /// Returns the steps in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// Whether it looks at rows without labels to smooth the features.
+    /// Tells whether it looks at rows without labels to smooth the features.
     pub fn smooths(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Smooth { .. }))
     }
 
-    /// The same without its smoothing, for measures that would find in smoothed features what the smoothing put there.
+    /// Leaves the smoothing out, for measures that would find in smoothed features what the smoothing put there.
     pub fn without_smoothing(&self) -> Self {
         let kept = self.steps.iter().filter(|step| !matches!(step, Step::Smooth { .. }));
         Self { steps: kept.copied().collect() }
@@ -97,6 +97,9 @@ impl Transform {
     }
 
     /// Applies the steps to every part of a task.
+    ///
+    /// # Errors
+    /// [`TaskError::NoBaseMean`] where a step centres on base classes that the task does not know.
     pub fn apply<T: Scalar>(&self, task: &Task<T>) -> Result<Task<T>, TaskError> {
         let mut support = task.support().clone();
         let mut query = task.query().clone();

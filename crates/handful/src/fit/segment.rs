@@ -64,7 +64,7 @@ impl<T: Scalar> Segment<T> {
         }
     }
 
-    /// Residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
+    /// Writes the residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
     ///
     /// With respect to a prediction p of U rows, the loss changes by
     /// `(2 lambda / s^2) pull + (w_marg / U) log pbar - (w_cond / U) log p`, up to a constant that the softmax chain
@@ -133,12 +133,12 @@ impl<T: Scalar> Segment<T> {
         }
     }
 
-    /// Residuals of one class, without padding.
+    /// Returns the residuals of one class, without padding.
     pub fn class_residuals(&self, class: usize) -> &[T] {
         &self.residuals.row(class)[..self.count()]
     }
 
-    /// Weighted cross-entropy of the labelled rows.
+    /// Returns the weighted cross-entropy of the labelled rows.
     pub fn cross_entropy(&self, labelled: &[Labelled<T>]) -> f64 {
         let loss = |label: &Labelled<T>| {
             label.weight * (self.log_normalizer[label.row] - self.logits.row(label.class)[label.row])
@@ -146,7 +146,7 @@ impl<T: Scalar> Segment<T> {
         labelled.iter().map(|label| loss(label).to_f64()).sum()
     }
 
-    /// H(Y|X) and H(Y) of the current predictions; zero without rows.
+    /// Returns H(Y|X) and H(Y) of the current predictions; zero without rows.
     pub fn entropies(&self) -> (f64, f64) {
         if self.count() == 0 {
             return (0.0, 0.0);
@@ -165,7 +165,7 @@ impl<T: Scalar> Segment<T> {
         (conditional / self.count() as f64, marginal)
     }
 
-    /// The likeliest class of each row.
+    /// Returns the likeliest class of each row.
     pub fn labels(&self) -> Vec<usize> {
         let of_row =
             |row: usize| (0..self.ways()).map(|class| self.logits.row(class)[row]).collect::<Vec<_>>();

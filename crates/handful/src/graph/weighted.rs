@@ -87,7 +87,7 @@ impl WeightedGraph {
         Self { starts, columns, weights, degrees }
     }
 
-    /// The neighbours of a row and their weights.
+    /// Returns the neighbours of a row and their weights.
     pub fn of_row(&self, row: usize) -> impl Iterator<Item = (usize, f32)> {
         let range = self.starts[row]..self.starts[row + 1];
         self.columns[range.clone()]
@@ -120,7 +120,7 @@ impl WeightedGraph {
         });
     }
 
-    /// `(1 - share) x + share D^-1 W x`, several times.
+    /// Replaces x by `(1 - share) x + share D^-1 W x`, several times.
     pub fn smooth(&self, values: &Matrix<f32>, share: f32, rounds: usize) -> Matrix<f32> {
         let mut current = values.clone();
         let mut next = Matrix::zeros(values.rows(), values.columns());
@@ -134,7 +134,7 @@ impl WeightedGraph {
         current
     }
 
-    /// Laplace learning; one distribution over the classes for every row.
+    /// Runs Laplace learning; one distribution over the classes for every row.
     pub fn laplace(&self, given: &[Example], ways: usize) -> Matrix<f32> {
         let count = self.degrees.len();
         let mut labelled = vec![false; count];
@@ -179,7 +179,7 @@ impl WeightedGraph {
         solved
     }
 
-    /// Poisson learning; scores whose rows have mean zero, of unit size over the unlabelled rows.
+    /// Runs Poisson learning; scores whose rows have mean zero, of unit size over the unlabelled rows.
     pub fn poisson(&self, given: &[Example], ways: usize) -> Matrix<f32> {
         let count = self.degrees.len();
         let mut of_class = vec![0.0f32; ways];

@@ -37,7 +37,7 @@ impl<'a> View<'a> {
         Self { values, rows, columns, row_step: stride, column_step: 1 }
     }
 
-    /// The same numbers with rows and columns exchanged.
+    /// Exchanges rows and columns.
     pub fn transposed(self) -> Self {
         Self {
             rows: self.columns,
@@ -54,7 +54,7 @@ fn span(rows: usize, columns: usize, stride: usize) -> usize {
     if rows == 0 { 0 } else { (rows - 1) * stride + columns }
 }
 
-/// `out = a b`, or `out += a b` with `add`; rows of `out` begin `stride` numbers apart.
+/// Computes `out = a b`, or `out += a b` with `add`; rows of `out` begin `stride` numbers apart.
 ///
 /// # Panics
 /// If the matrices do not fit each other or `out`.

@@ -28,11 +28,17 @@ pub struct SingleFitParams {
 
 impl SingleFitParams {
     /// Checks every value's range.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         self.fit.check()
     }
 
     /// Solves a task; fills the trace of the fit if `with_trace`.
+    ///
+    /// # Errors
+    /// [`TaskError`] where the transform or the kernel cannot take the task.
     pub fn solve<T: Scalar>(
         &self,
         task: &Task<T>,
