@@ -5,7 +5,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from handful import _handful
-from handful._encoding import as_rows, is_unlabeled
+from handful._encoding import as_rows, column, is_unlabeled
 from handful._types import Codes, Doubles
 
 
@@ -57,7 +57,7 @@ def choose_rows(
         raise ValueError(f"n = {n}: choose at least one row")
     labelled = np.zeros(0, dtype=np.int64)
     if y is not None:
-        values = np.asarray(y.to_numpy() if hasattr(y, "isna") and hasattr(y, "to_numpy") else y)
+        values = column(y)
         if values.shape != (len(rows),):
             raise ValueError(f"y has the shape {values.shape}, and X has {len(rows)} rows")
         labelled = np.flatnonzero(~is_unlabeled(values)).astype(np.int64)

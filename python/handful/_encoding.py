@@ -25,6 +25,20 @@ def changes(params: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     ]
 
 
+def column(y: Any) -> npt.NDArray[Any]:
+    """Labels as an array, in which what is missing can still be told."""
+    if hasattr(y, "isna") and hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    values = np.asarray(y)
+    # numpy writes NaN and None among strings as the words.
+    if isinstance(y, list | tuple) and values.dtype.kind in "US" and values.ndim == 1:
+        if not all(isinstance(value, str | bytes) for value in y):
+            values = np.array(y, dtype=object)
+    elif values.dtype.kind == "T":
+        values = values.astype(object)
+    return values
+
+
 def is_unlabeled(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """-1 among numbers, NaN, the empty string, None."""
     kind = values.dtype.kind
@@ -59,12 +73,7 @@ def encode(y: Any, rows: int) -> tuple[Classes, Codes]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if hasattr(y, "isna") and hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    values = np.asarray(y)
-    if values.dtype.kind == "T":
-        values = values.astype(object)
-    values = column_or_1d(values, warn=True)
+    values = column_or_1d(column(y), warn=True)
     if len(values) != rows:
         raise ValueError(f"Found input variables with inconsistent numbers of samples: {[rows, len(values)]}")
     unlabeled = is_unlabeled(values)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from handful import _handful
-from handful._encoding import as_rows, class_names, is_unlabeled
+from handful._encoding import as_rows, class_names, column, is_unlabeled
 from handful._types import Classes, Codes, Floats
 
 
@@ -55,7 +55,7 @@ class FeatureTable:
         codes = np.full(len(rows), -1, dtype=np.int64)
         names: list[str] = []
         if y is not None:
-            values = np.asarray(y)
+            values = column(y)
             if values.shape != (len(rows),):
                 raise ValueError(f"y has the shape {values.shape}, and X has {len(rows)} rows")
             labelled = ~is_unlabeled(values)
