@@ -152,8 +152,7 @@ def bench(
     if isinstance(methods, str | FewShotClassifier | Method):
         methods = [methods]
     bar = Bar(progress, "tasks")
-    listed = tasks if isinstance(tasks, TaskList) else None
-    count = len(listed) if listed is not None else int(tasks)  # type: ignore[call-overload]
+    listed, count = (tasks, len(tasks)) if isinstance(tasks, TaskList) else (None, int(tasks))
     if count < 1:
         raise ValueError(f"tasks = {count}: solve at least one")
     try:

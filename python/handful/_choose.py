@@ -14,14 +14,10 @@ def choose_rows(X: Any, n: int, y: Any = None, *, return_coverage: Literal[False
 
 
 @overload
-def choose_rows(
-    X: Any, n: int, y: Any = None, *, return_coverage: Literal[True]
-) -> tuple[Codes, Doubles]: ...
+def choose_rows(X: Any, n: int, y: Any = None, *, return_coverage: Literal[True]) -> tuple[Codes, Doubles]: ...
 
 
-def choose_rows(
-    X: Any, n: int, y: Any = None, *, return_coverage: bool = False
-) -> Codes | tuple[Codes, Doubles]:
+def choose_rows(X: Any, n: int, y: Any = None, *, return_coverage: bool = False) -> Codes | tuple[Codes, Doubles]:
     """Pick rows that cover a pool, the most useful first.
 
     The order is a list of priorities: stopping early is right.

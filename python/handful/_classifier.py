@@ -82,7 +82,7 @@ class DoubtfulLabel:
     probability: float
 
 
-class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HandfulClassifier(ClassifierMixin, BaseEstimator):
     """Label a pool of rows from a handful of labelled ones, and rows like them.
 
     ``fit`` takes labelled and unlabelled rows together and labels all of them; ``predict`` labels rows that were not
@@ -149,6 +149,11 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array(['cat'], dtype='<U3')
     """
 
+    _model: _handful.Model | None
+    _labelling: _handful.Labelling | None
+    _pool: _handful.Pool | None
+    _rows: Floats | None
+
     def __init__(
         self,
         method: str = "pool",
@@ -189,35 +194,31 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels or features that do not fit, with the row and the value.
         """
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
-            )
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         rows: Floats = validate_data(self, X, dtype=np.float32, order="C", ensure_all_finite=False)
         self._forget()
         self.classes_, codes = encode(y, len(rows))
         if len(self.classes_) == 1:
             self._fit_one_class(rows, codes)
             return self
-        # Rows with NaN are refused before anything is prepared, labelled rows with none of theirs later.
         pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject))
         given = np.flatnonzero(codes >= 0)
-        self._model, self._labelling = pool.fit(given, codes[given], class_names(self.classes_))
-        self._pool, self._rows = pool, rows
+        model, labelling = pool.fit(given, codes[given], class_names(self.classes_))
         rejected = np.zeros(len(rows), dtype=np.bool_)
         if self.reject:
-            found = self._labelling.reject(_REJECT_MISS)
+            found = labelling.reject(_REJECT_MISS)
             if found is None:
                 raise ValueError(
                     "reject needs at least 10 labels of classes with two or more, to know what a familiar row looks "
-                    f"like; there are {self._labelling.calibration[1]}"
+                    f"like; there are {labelling.calibration[1]}"
                 )
             rejected = found
-        columns = self._labelling.columns()
-        self.calibration_ = Calibration(*self._labelling.calibration)
-        self._finish(columns, rejected)
+        self._model, self._labelling, self._pool, self._rows = model, labelling, pool, rows
+        self.calibration_ = Calibration(*labelling.calibration)
+        self._finish(labelling.columns(), rejected)
         self.doubtful_ = [
             DoubtfulLabel(row, self.classes_[class_], self.classes_[other], probability)
-            for row, class_, other, probability in self._labelling.doubtful
+            for row, class_, other, probability in labelling.doubtful
         ]
         return self
 
@@ -232,7 +233,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._model = self._labelling = self._pool = None
         self._rows = rows
         self.calibration_ = Calibration(1.0, 0, False)
-        columns = {
+        columns: dict[str, Any] = {
             name: ones for name in ("probability", "credibility", "margin", "agreement", "familiarity")
         }
         columns |= {"class": np.zeros(len(rows), dtype=np.int64), "given": codes >= 0, "error": 0 * ones}
@@ -270,7 +271,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "labelling_")
         if "_distributions" not in self.__dict__:
             given = np.flatnonzero(self.labelling_.source == "given")
-            if self._model is None:
+            if self._model is None or self._rows is None:
                 found = np.ones((len(self.labelling_), 1), dtype=np.float32)
             else:
                 found = self._model.probabilities(self._rows)
@@ -311,7 +312,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._review(~self.accepted(max_error, promise))
 
     def _review(self, may: Flags) -> Codes:
-        if self._pool is None:
+        if self._pool is None or self._labelling is None:
             return np.zeros(0, dtype=np.int64)
         return self._pool.review_order(self._labelling, may & ~self.rejected_)
 

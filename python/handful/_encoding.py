@@ -79,9 +79,7 @@ def encode(y: Any, rows: int) -> tuple[Classes, Codes]:
     unlabeled = is_unlabeled(values)
     given = values[~unlabeled]
     if len(given) == 0:
-        raise ValueError(
-            f"all {rows} rows are unlabelled (-1, '' or None); label at least one row of every class"
-        )
+        raise ValueError(f"all {rows} rows are unlabelled (-1, '' or None); label at least one row of every class")
     if given.dtype.kind == "f" and not np.all(np.isfinite(given)):
         row = int(np.flatnonzero(np.isinf(values))[0])
         raise ValueError(f"y[{row}] is {values[row]}; labels must be classes (Input y contains infinity)")

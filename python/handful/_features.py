@@ -158,9 +158,7 @@ def read_features(path: str | PathLike[str], labels: str | PathLike[str] | None 
     return FeatureTable(_handful.Table.read(Path(path), None if labels is None else Path(labels)))
 
 
-def write_features(
-    path: str | PathLike[str], X: Any, y: Any = None, ids: Sequence[object] | None = None
-) -> None:
+def write_features(path: str | PathLike[str], X: Any, y: Any = None, ids: Sequence[object] | None = None) -> None:
     """Write a table of features.
 
     Parameters

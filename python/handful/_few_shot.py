@@ -12,12 +12,12 @@ from handful._encoding import changes, encode
 from handful._types import Classes, Floats
 
 
-class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class FewShotClassifier(ClassifierMixin, BaseEstimator):
     """Any method of the benchmark on one task.
 
-    ``fit`` keeps the labelled rows (the support) and the unlabelled ones, ``predict`` solves the task. Without unlabelled
-    rows in ``fit`` the task is transductive: the rows given to ``predict`` are labelled together and learnt from, so that
-    a row's label may depend on the others.
+    ``fit`` keeps the labelled rows (the support) and the unlabelled ones, ``predict`` solves the task. Without
+    unlabelled rows in ``fit`` the task is transductive: the rows given to ``predict`` are labelled together and learnt
+    from, so that a row's label may depend on the others.
 
     Parameters
     ----------
@@ -85,9 +85,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             A method, preset or parameter that there is not, labels or features that do not fit.
         """
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None"
-            )
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         for name, value in (("method", self.method), ("preset", self.preset or "")):
             if not isinstance(value, str):
                 raise ValueError(f"{name} must be a name, got {value!r}")
@@ -122,9 +120,7 @@ class FewShotClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "classes_")
         one_class = len(self.classes_) == 1
-        rows: Floats = validate_data(
-            self, X, dtype=np.float32, order="C", ensure_all_finite=one_class, reset=False
-        )
+        rows: Floats = validate_data(self, X, dtype=np.float32, order="C", ensure_all_finite=one_class, reset=False)
         if one_class:
             return np.ones((len(rows), 1), dtype=np.float32)
         task = {

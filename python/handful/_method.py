@@ -62,8 +62,7 @@ class Method(ABC):
     ...     uses_unlabeled = False
     ...     def solve(self, task):
     ...         means = np.stack([task.support[task.support_labels == c].mean(0) for c in range(task.ways)])
-    ...         return -((task.query[:, None] - means) ** 2).sum(-1).argmin(1) * 0 + np.argmin(
-    ...             ((task.query[:, None] - means) ** 2).sum(-1), axis=1)
+    ...         return ((task.query[:, None] - means) ** 2).sum(-1).argmin(1)
     >>> X, y = np.eye(4).repeat(20, axis=0) + 0.01 * np.arange(320).reshape(80, 4) / 320, np.arange(4).repeat(20)
     >>> result = handful.bench((X, y), [NearestMean(), "protonet"], tasks=10, ways=3, queries=5, progress=False)
     >>> [score["accuracy"] for score in result.scores]
@@ -123,9 +122,7 @@ def methods() -> dict[str, list[str]]:
     return dict(_handful.methods())
 
 
-def method_params(
-    method: str, preset: str | None = None, params: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def method_params(method: str, preset: str | None = None, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The complete parameters of a method.
 
     Parameters

@@ -111,9 +111,7 @@ class TaskList:
         return task, labels(episode.query)
 
 
-def setting(
-    ways: int, shots: int, queries: int, unlabeled: int, more: dict[str, Any]
-) -> str:
+def setting(ways: int, shots: int, queries: int, unlabeled: int, more: dict[str, Any]) -> str:
     """What a task is made of, as JSON."""
     return json.dumps({"ways": ways, "shots": shots, "queries": queries, "unlabeled": unlabeled} | more)
 

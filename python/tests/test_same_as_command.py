@@ -55,7 +55,7 @@ def test_labels_and_models(pool, files, command, method):
 
 
 def test_promises_rejection_and_review(pool, files, command):
-    X, truth, y = pool
+    X, _, y = pool
     args = ["label", "pool.npz", "--labels", "labels.csv", "--max-error", "0.2", "--reject", "-o", "out.csv"]
     command(*args)
     clf = HandfulClassifier(reject=True).fit(X, y)

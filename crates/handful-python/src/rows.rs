@@ -8,6 +8,7 @@ use handful_label::{PoolRows, ReadError};
 use numpy::{PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
+use crate::arrays::row_major;
 use crate::work::Interrupt;
 
 /// Rows handed over at a time: what the labelling job itself works on at once.
@@ -37,8 +38,7 @@ impl NumpyRows {
     /// # Errors
     /// An array that is not C-contiguous.
     pub fn new(array: PyReadonlyArray2<'_, f32>, interrupt: Interrupt) -> PyResult<Self> {
-        let values = array.as_slice()?;
-        let (first, rows, columns) = (values.as_ptr(), array.shape()[0], array.shape()[1]);
+        let (first, rows, columns) = (row_major(&array)?.as_ptr(), array.shape()[0], array.shape()[1]);
         let read = Arc::default();
         Ok(Self { _owner: (*array).clone().unbind(), first, rows, columns, interrupt, read })
     }

@@ -73,21 +73,21 @@ pub fn run_study(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Scores> {
-    let tasks = match tasks {
-        Some(text) => Tasks::Listed(
-            parse_task_list(Path::new("<tasks>"), text.as_bytes(), &table.inner).map_err(of_data)?,
-        ),
-        None => Tasks::Sampled { sampler: sampler(table, setting, seed)?, count },
-    };
-    if tasks.is_empty() || contenders.is_empty() {
-        return Err(PyValueError::new_err("a study needs at least one task and one method"));
-    }
     let interrupt = Interrupt::default();
     let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
     let entrants = contenders
         .into_iter()
         .map(|contender| entrant(py, contender, &interrupt, &raised))
         .collect::<PyResult<Vec<Entrant>>>()?;
+    let tasks = match tasks {
+        Some(text) => Tasks::Listed(
+            parse_task_list(Path::new("<tasks>"), text.as_bytes(), &table.inner).map_err(of_data)?,
+        ),
+        None => Tasks::Sampled { sampler: sampler(table, setting, seed)?, count },
+    };
+    if tasks.is_empty() || entrants.is_empty() {
+        return Err(PyValueError::new_err("a study needs at least one task and one method"));
+    }
     let (done, total) = (Arc::new(AtomicUsize::new(0)), entrants.len() * tasks.len());
     let (counted, table) = (Arc::clone(&done), Arc::clone(&table.inner));
     let work = move || {

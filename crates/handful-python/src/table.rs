@@ -24,6 +24,7 @@ pub struct Table {
 impl Table {
     /// Reads a file and checks every feature; a `labels.csv` replaces its classes.
     #[staticmethod]
+    #[pyo3(signature = (path, labels=None))]
     fn read(py: Python<'_>, path: PathBuf, labels: Option<PathBuf>) -> PyResult<Self> {
         let table = run(py, &Interrupt::default(), move || {
             let table = open_table(&path, &OpenOptions { labels })?;
@@ -41,6 +42,7 @@ impl Table {
 
     /// A table of arrays: the class of each row as a number below the length of `names`, -1 for none.
     #[staticmethod]
+    #[pyo3(signature = (features, classes, names, ids=None))]
     fn from_arrays(
         features: PyReadonlyArray2<'_, f32>,
         classes: PyReadonlyArray1<'_, i64>,
