@@ -82,6 +82,18 @@ class DoubtfulLabel:
     probability: float
 
 
+def _audited(audit: Any, codes: Codes) -> Codes:
+    if audit is None:
+        return np.zeros(0, dtype=np.int64)
+    rows = np.asarray(audit)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(f"audit must be row numbers, got an array of {rows.dtype} and {rows.ndim} dimensions")
+    for row in rows:
+        if not 0 <= row < len(codes) or codes[row] < 0:
+            raise ValueError(f"audit names row {row}, which is not among the labelled rows")
+    return rows.astype(np.int64)
+
+
 class HandfulClassifier(ClassifierMixin, BaseEstimator):
     """Label a pool of rows from a handful of labelled ones, and rows like them.
 
@@ -173,7 +185,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.params = params
 
-    def fit(self, X: Any, y: Any) -> "HandfulClassifier":
+    def fit(self, X: Any, y: Any, audit: Any = None) -> "HandfulClassifier":
         """Label a pool.
 
         Parameters
@@ -182,6 +194,8 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
             Labelled and unlabelled rows. A C-contiguous array of float32, memory-mapped or not, is read where it lies.
         y : array-like of shape (n_rows,)
             Their labels; -1, NaN, the empty string and None mean unlabelled.
+        audit : array-like of int, default=None
+            Numbers of labelled rows that were drawn by chance: promises of :meth:`accepted` then rest on them alone.
 
         Returns
         -------
@@ -203,7 +217,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
             return self
         pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject))
         given = np.flatnonzero(codes >= 0)
-        model, labelling = pool.fit(given, codes[given], class_names(self.classes_))
+        model, labelling = pool.fit(given, codes[given], class_names(self.classes_), _audited(audit, codes))
         rejected = np.zeros(len(rows), dtype=np.bool_)
         if self.reject:
             found = labelling.reject(_REJECT_MISS)

@@ -92,6 +92,8 @@ NAMED = {
     "max_error of 0": (lambda: fitted().accepted(0), "max_error = 0"),
     "max_error of NaN": (lambda: fitted().accepted(float("nan")), "max_error = NaN"),
     "another promise": (lambda: fitted().accepted(0.1, promise="sure"), "promise"),
+    "audit of an unlabelled row": (lambda: HandfulClassifier().fit(X, Y, audit=[0, 9]), "audit names row 9"),
+    "audit that is no numbers": (lambda: HandfulClassifier().fit(X, Y, audit=[0.5]), "row numbers"),
     "choose none": (lambda: choose_rows(X, 0), "n = 0"),
     "choose among labelled": (lambda: choose_rows(X, 3, y=FULL), "labelled already"),
     "choose with another y": (lambda: choose_rows(X, 3, y=Y[:3]), r"shape \(3,\)"),
@@ -137,6 +139,7 @@ def raw_pool():
 
 
 NUMBERS = np.array([0, 1], dtype=np.int64)
+NONE = NUMBERS[:0]
 TASK = {"support": X[:4], "support_labels": FULL[:4], "unlabeled": None, "query": X[4:], "ways": 4, "id": 0}
 RAW = {
     "objects as features": lambda: HandfulClassifier().fit([[{}], [{}]], [0, 1]),
@@ -154,20 +157,21 @@ RAW = {
     "no array": lambda: _handful.Pool(None, "pool", [], False),
     "no name": lambda: _handful.Pool(X, None, [], False),
     "changes of three": lambda: _handful.Pool(X, "pool", [("a", "b", "c")], False),
-    "negative row": lambda: raw_pool().fit(-NUMBERS - 1, NUMBERS, ["a", "b"]),
-    "row beyond": lambda: raw_pool().fit(NUMBERS + 99, NUMBERS, ["a", "b"]),
-    "class beyond": lambda: raw_pool().fit(NUMBERS, NUMBERS + 7, ["a", "b"]),
-    "class without a label": lambda: raw_pool().fit(NUMBERS, NUMBERS, ["a", "b", "c"]),
-    "one class": lambda: raw_pool().fit(NUMBERS[:1], NUMBERS[:1], ["a"]),
-    "no class": lambda: raw_pool().fit(NUMBERS[:0], NUMBERS[:0], []),
-    "fewer classes": lambda: raw_pool().fit(NUMBERS, NUMBERS[:1], ["a", "b"]),
+    "negative row": lambda: raw_pool().fit(-NUMBERS - 1, NUMBERS, ["a", "b"], NONE),
+    "row beyond": lambda: raw_pool().fit(NUMBERS + 99, NUMBERS, ["a", "b"], NONE),
+    "audit beyond": lambda: raw_pool().fit(NUMBERS, NUMBERS, ["a", "b"], -NUMBERS - 1),
+    "class beyond": lambda: raw_pool().fit(NUMBERS, NUMBERS + 7, ["a", "b"], NONE),
+    "class without a label": lambda: raw_pool().fit(NUMBERS, NUMBERS, ["a", "b", "c"], NONE),
+    "one class": lambda: raw_pool().fit(NUMBERS[:1], NUMBERS[:1], ["a"], NONE),
+    "no class": lambda: raw_pool().fit(NUMBERS[:0], NUMBERS[:0], [], NONE),
+    "fewer classes": lambda: raw_pool().fit(NUMBERS, NUMBERS[:1], ["a", "b"], NONE),
     "choose beyond": lambda: raw_pool().choose(NUMBERS + 99, 3),
     "choose negative": lambda: raw_pool().choose(NUMBERS, -3),
     "other flags": lambda: raw_pool().review_order(
-        raw_pool().fit(NUMBERS, NUMBERS, ["a", "b"])[1], np.ones(3, dtype=bool)
+        raw_pool().fit(NUMBERS, NUMBERS, ["a", "b"], NONE)[1], np.ones(3, dtype=bool)
     ),
     "another pool's labels": lambda: _handful.Pool(X[:9], "pool:fast", [], False).review_order(
-        raw_pool().fit(NUMBERS, NUMBERS, ["a", "b"])[1], np.ones(40, dtype=bool)
+        raw_pool().fit(NUMBERS, NUMBERS, ["a", "b"], NONE)[1], np.ones(40, dtype=bool)
     ),
     "no model": lambda: _handful.Model.load("/nowhere/model.safetensors"),
     "a folder as a model": lambda: _handful.Model.load("/"),

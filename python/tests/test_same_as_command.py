@@ -65,6 +65,20 @@ def test_promises_rejection_and_review(pool, files, command):
     assert [int(line["id"]) for line in lines(files / "review.csv")] == clf.review(0.2).tolist()
 
 
+def test_audits(pool, files, command):
+    X, truth, y = pool
+    rows = np.random.default_rng(5).choice(np.flatnonzero(y == ""), 60, replace=False)
+    with open(files / "audit.csv", "w") as file:
+        file.write("id,label\n" + "".join(f"{row},{truth[row]}\n" for row in rows))
+    labels = ["--labels", "labels.csv", "--audit", "audit.csv"]
+    command("label", "pool.npz", *labels, "--max-error", "0.2", "-o", "out.csv")
+    y = y.copy()
+    y[rows] = truth[rows]
+    clf = HandfulClassifier().fit(X, y, audit=rows)
+    assert [int(line["id"]) for line in lines(files / "out.csv")] == np.flatnonzero(clf.accepted(0.2)).tolist()
+    assert clf.accepted(0.2).sum() > 100
+
+
 def test_chosen_rows(pool, files, command):
     X, _, y = pool
     command("choose", "pool.npz", "-n", "25", "-o", "choose.csv")

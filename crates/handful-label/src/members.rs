@@ -47,6 +47,7 @@ const POOL_FIT: PoolFitParams = PoolFitParams {
 
 /// One way to label a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Member {
     /// A softmax head on features smoothed by half.
     Halfway,

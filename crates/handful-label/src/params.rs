@@ -5,42 +5,37 @@ use handful::methods::Change;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::members::Member;
+
 /// How labels are inferred: the presets of `pool`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Several members, weighed by cross-validation on the given labels (see [`crate::rules::adaptive`]).
+    /// Several members, weighed by cross-validation on the given labels.
     #[default]
     Adaptive,
     /// One robust member and labels left out only to calibrate it.
     Fast,
-    /// Feature smoothing, a softmax head, label spreading and IDA, as in release 0.1 (see [`crate::rules::smoothing`]).
+    /// Feature smoothing, a softmax head, label spreading and IDA, as in release 0.1.
     Smoothing,
+    /// One member of the adaptive rule alone.
+    Only(Member),
 }
 
 /// The name of the rule of pools beside the methods of tasks.
 pub const POOL: &str = "pool";
 
 impl Rule {
-    /// Its name among [`Self::NAMES`].
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Adaptive => "adaptive",
-            Self::Fast => "fast",
-            Self::Smoothing => "smoothing",
-        }
-    }
-
     /// The names of the presets, the default first.
     pub const NAMES: [&'static str; 3] = ["adaptive", "fast", "smoothing"];
 
-    /// The rule of that name; `default` is the adaptive one.
+    /// The rule of that name, or the member of that name alone; `default` is the adaptive one.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "adaptive" | "default" => Some(Self::Adaptive),
             "fast" => Some(Self::Fast),
             "smoothing" => Some(Self::Smoothing),
-            _ => None,
+            _ => Member::ALL.into_iter().find(|member| member.name() == name).map(Self::Only),
         }
     }
 }
@@ -129,7 +124,7 @@ impl LabelParams {
             Ok(Value::Object(map)) => map,
             _ => Map::new(),
         };
-        map.remove("rule");
+        let own_rule = map.remove("rule").unwrap_or_default();
         for (key, text) in changes {
             if !map.contains_key(key) {
                 let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -140,7 +135,7 @@ impl LabelParams {
                 .map_err(|_| bad("the value must be a number, true or false".into()))?;
             map.insert(key.clone(), value);
             let mut whole = map.clone();
-            whole.insert("rule".into(), Value::from(rule.name()));
+            whole.insert("rule".into(), own_rule.clone());
             // One after the other, so that a value that does not fit is named with its key.
             params = serde_json::from_value(Value::Object(whole)).map_err(|error| bad(error.to_string()))?;
         }
@@ -243,7 +238,10 @@ mod tests {
         assert_eq!(LabelParams::changed(None, &[]), Ok(LabelParams::default()));
         let params = LabelParams::changed(Some("fast"), &change("neighbours", "7")).expect("known");
         assert_eq!((params.rule, params.neighbours), (Rule::Fast, 7));
-        assert!(Rule::NAMES.iter().all(|name| Rule::by_name(name).map(Rule::name) == Some(name)));
+        for name in Rule::NAMES {
+            let params = LabelParams::changed(Some(name), &change("neighbours", "7")).expect("known");
+            assert_eq!(Some(params.rule), Rule::by_name(name));
+        }
         let refused = |preset, changes: &[Change]| LabelParams::changed(preset, changes).err();
         assert!(matches!(refused(Some("best"), &[]), Some(ParamError::UnknownPreset { .. })));
         assert!(matches!(refused(None, &change("neighbors", "3")), Some(ParamError::UnknownKey { .. })));

@@ -88,13 +88,15 @@ impl Pool {
         Ok(Self { prepared: Arc::new(prepared.map_err(of_label)?), watch })
     }
 
-    /// Labels the pool: classes (numbers below `names`' length) of some rows, and the names of the classes.
+    /// Labels the pool: classes (numbers below `names`' length) of some rows, the names of the classes, and those of the
+    /// rows that were drawn by chance.
     fn fit(
         &self,
         py: Python<'_>,
         rows: PyReadonlyArray1<'_, i64>,
         classes: PyReadonlyArray1<'_, i64>,
         names: Vec<String>,
+        audit: PyReadonlyArray1<'_, i64>,
     ) -> PyResult<(Model, Labelling)> {
         let (rows, classes) = (row_numbers(&rows, "row")?, row_numbers(&classes, "class")?);
         if rows.len() != classes.len() {
@@ -102,8 +104,9 @@ impl Pool {
             return Err(PyValueError::new_err(sentence));
         }
         let labels: Vec<(usize, usize)> = rows.into_iter().zip(classes).collect();
-        let (prepared, ways) = (Arc::clone(&self.prepared), names.len());
-        let fit = self.watch.run(py, move || prepared.fit(&labels, ways))?.map_err(of_label)?;
+        let (prepared, ways, audit) = (Arc::clone(&self.prepared), names.len(), row_numbers(&audit, "row")?);
+        let fit =
+            self.watch.run(py, move || prepared.fit_audited(&labels, ways, &audit))?.map_err(of_label)?;
         Ok((Model { model: Arc::new(fit.model.with_classes(&names)) }, fit.labelling.into()))
     }
 

@@ -56,6 +56,9 @@ pub struct LabelArgs {
     /// What --max-error promises: `high-probability` (this pool keeps it, in 95 pools of 100) or `expected` (on average)
     #[arg(long, value_name = "KIND", default_value = "high-probability", value_parser = promise)]
     promise: Promise,
+    /// Labels of rows that were drawn by chance (`choose --random`): --max-error then rests on them alone
+    #[arg(long, value_name = "FILE")]
+    audit: Vec<PathBuf>,
     /// Keep what was learnt in this file, for `handful predict`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -198,13 +201,16 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     } else {
         (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None, None)
     };
-    let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
+    let files_of_labels: Vec<PathBuf> = args.labels.iter().chain(&args.audit).cloned().collect();
+    let given = GivenLabels::read(&table, folder_labels, &files_of_labels)?;
     let prepared = args
         .rule
         .prepare(Arc::new(table.clone()), args.reject)?
         .map_err(|error| worded(error, &table, &given))?;
-    let fit =
-        prepared.fit(&given.labels, given.classes.len()).map_err(|error| worded(error, &table, &given))?;
+    let audit = audit_rows(args, &table)?;
+    let fit = prepared
+        .fit_audited(&given.labels, given.classes.len(), &audit)
+        .map_err(|error| worded(error, &table, &given))?;
     let labelling = fit.labelling;
     let model = fit.model.with_classes(&given.classes).with_network(network);
     let rejected = if args.reject {
@@ -223,6 +229,42 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     let acceptance = args.max_error.map(|max_error| labelling.accept(max_error, args.promise, &may));
     let accepted = acceptance.as_ref().map_or(may, |acceptance| acceptance.accepted.clone());
     Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, files })
+}
+
+/// The rows of the audit files. Rows that `choose` picked for coverage are no sample of the pool, and are not taken for one.
+fn audit_rows(args: &LabelArgs, table: &FeatureTable) -> Result<Vec<usize>, CliError> {
+    if args.audit.is_empty() {
+        return Ok(Vec::new());
+    }
+    let given = GivenLabels::read(table, Vec::new(), &args.audit)?;
+    let mut rows: Vec<usize> = given.labels.iter().map(|&(row, _)| row).collect();
+    for path in &args.audit {
+        let chosen = covering_ids(path);
+        rows.retain(|&row| !chosen.contains(&table.id(row)));
+    }
+    if rows.len() < handful_label::calibration::ENOUGH {
+        return Err(CliError::Usage(format!(
+            "--audit: {} labelled rows drawn by chance are too few to promise anything; label at least {} \
+             (handful choose --random {})",
+            rows.len(),
+            handful_label::calibration::ENOUGH,
+            10 * handful_label::calibration::ENOUGH
+        )));
+    }
+    Ok(rows)
+}
+
+/// The ids that a file of `choose` marks as picked for coverage.
+fn covering_ids(path: &Path) -> std::collections::HashSet<String> {
+    let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else {
+        return std::collections::HashSet::new();
+    };
+    let reason = reader.headers().ok().and_then(|header| header.iter().position(|name| name == "reason"));
+    let records = reader.records().filter_map(Result::ok);
+    let covering = |record: csv::StringRecord| {
+        (record.get(reason?)? == "coverage").then(|| record.get(0).unwrap_or_default().to_owned())
+    };
+    records.filter_map(covering).collect()
 }
 
 fn promise(text: &str) -> Result<Promise, String> {

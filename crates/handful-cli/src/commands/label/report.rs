@@ -120,7 +120,8 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     class_sizes(out, job)?;
     let rejected = job.rejected.iter().filter(|rejected| **rejected).count();
     if rejected > 0 {
-        writeln!(out, "{rejected} rows look like none of the classes: rejected")?;
+        writeln!(out, "{rejected} rows look like nothing that was labelled: rejected")?;
+        strangers(out, job)?;
     }
     if let (Some(max_error), Some(acceptance)) = (max_error, &job.acceptance) {
         promise(out, job, max_error, acceptance)?;
@@ -148,6 +149,16 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
             path.display(),
             path.display()
         )?;
+    }
+    Ok(())
+}
+
+/// Groups of rejected rows, with examples.
+fn strangers(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
+    let groups = job.prepared.stranger_groups(&job.rejected).unwrap_or_default();
+    for group in &groups {
+        let examples = group.examples.iter().map(|&row| job.table.id(row)).collect::<Vec<_>>().join(", ");
+        writeln!(out, "  {} of them look alike, for instance {examples}", group.rows.len())?;
     }
     Ok(())
 }
