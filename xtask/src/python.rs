@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::{root, run};
 
 /// What the tests need besides the wheel; those of a kind that breaks things between releases are pinned.
-const TOOLS: [&str; 15] = [
+const TOOLS: [&str; 14] = [
     "maturin>=1.9,<2",
     "mypy==2.4.1",
     "ruff==0.17.5",
@@ -19,7 +19,6 @@ const TOOLS: [&str; 15] = [
     "pyarrow",
     "pillow",
     "tqdm",
-    "matplotlib",
     "nbclient",
     "ipykernel",
     "joblib",
