@@ -151,11 +151,10 @@ def bench(
     table = table_of(features)
     if isinstance(methods, str | FewShotClassifier | Method):
         methods = [methods]
-    bar = Bar(progress, "tasks")
     listed, count = (tasks, len(tasks)) if isinstance(tasks, TaskList) else (None, int(tasks))
     if count < 1:
         raise ValueError(f"tasks = {count}: solve at least one")
-    try:
+    with Bar(progress, "tasks") as bar:
         scores = _handful.run_study(
             table._table,
             [_contender(method) for method in methods],
@@ -166,8 +165,6 @@ def bench(
             threads=threads,
             progress=bar.call,
         )
-    finally:
-        bar.close()
     result = BenchResult(scores, table, count)
     return result if reference is None else result.compared_to(reference)
 

@@ -1,6 +1,6 @@
 """The labelling job as an estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from handful import _handful
 from handful._encoding import changes, class_names, classes_of_names, encode
 from handful._labelling import Labelling, from_columns
+from handful._progress import Bar
 from handful._types import Classes, Codes, Flags, Floats
 
 # Share of labelled rows that may look as strange as a rejected row; the command's.
@@ -117,6 +118,8 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         Seed of the start of the principal directions; None is the command's.
     params : dict, default=None
         Further parameters by name, as ``--set`` of the command takes them.
+    verbose : bool or callable, default=False
+        Show a bar while rows are read, or call a function with the rows read and all rows.
 
     Attributes
     ----------
@@ -176,6 +179,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         class_balance: float | None = None,
         random_state: int | None = None,
         params: Mapping[str, Any] | None = None,
+        verbose: bool | Callable[[int, int], object] = False,
     ) -> None:
         self.method = method
         self.reject = reject
@@ -184,6 +188,7 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         self.class_balance = class_balance
         self.random_state = random_state
         self.params = params
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, audit: Any = None) -> "HandfulClassifier":
         """Label a pool.
@@ -215,9 +220,10 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 1:
             self._fit_one_class(rows, codes)
             return self
-        pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject))
-        given = np.flatnonzero(codes >= 0)
-        model, labelling = pool.fit(given, codes[given], class_names(self.classes_), _audited(audit, codes))
+        given, drawn = np.flatnonzero(codes >= 0), _audited(audit, codes)
+        with Bar(self.verbose, "rows") as bar:
+            pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject), bar.call)
+            model, labelling = pool.fit(given, codes[given], class_names(self.classes_), drawn)
         rejected = np.zeros(len(rows), dtype=np.bool_)
         if self.reject:
             found = labelling.reject(_REJECT_MISS)
@@ -385,7 +391,8 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
             ones = np.ones(len(rows), dtype=np.float32)
             label = np.repeat(self.classes_, len(rows))
             return Labelling(label, ones, ones, np.full(len(rows), "inferred"), ones, ones, ones, 0 * ones)
-        columns = self._model.predict(rows).columns()
+        with Bar(self.verbose, "rows") as bar:
+            columns = self._model.predict(rows, bar.call).columns()
         limit = self._model.familiarity_limit if self.reject else None
         strange = columns["familiarity"] < (-np.inf if limit is None else limit)
         return from_columns(columns, self.classes_, strange)
@@ -421,7 +428,8 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         rows = self._validated(X)
         if self._model is None:
             return np.ones((len(rows), 1), dtype=np.float32)
-        return self._model.probabilities(rows)
+        with Bar(self.verbose, "rows") as bar:
+            return self._model.probabilities(rows, bar.call)
 
     def _validated(self, X: Any) -> Floats:
         check_is_fitted(self, "classes_")

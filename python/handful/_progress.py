@@ -38,8 +38,10 @@ class Bar:
             self._bar = tqdm(total=total, unit=f" {self._what}", leave=False)
         self._bar.update(done - self._bar.n)
 
-    def close(self) -> None:
-        """Take the bar off the screen."""
+    def __enter__(self) -> "Bar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()
 

@@ -158,6 +158,18 @@ def test_a_mapped_file_of_four_gigabytes_is_not_copied(tmp_path):
     assert own < 1000, f"{own:.0f} MB of its own for a pool of {size} GB"
 
 
+def test_rows_read_are_told(demo):
+    told = []
+    y = np.where(np.arange(len(demo)) % 300 == 0, demo.codes, -1)
+    X = np.tile(demo.X, (4, 1))
+    y = np.concatenate([y, np.full(3 * len(demo), -1)])
+    clf = HandfulClassifier("pool:fast", verbose=lambda done, total: told.append((done, total))).fit(X, y)
+    assert told and all(0 <= done <= total == len(X) for done, total in told)
+    before = len(told)
+    assert (clf.predict(X) == clf.set_params(verbose=False).predict(X)).all()
+    assert len(told) >= before
+
+
 def test_an_array_is_read_where_it_lies(pool):
     X, _, y = pool
     clf = HandfulClassifier("pool:fast").fit(X, y)

@@ -13,6 +13,7 @@ mod rows;
 mod study;
 mod table;
 mod work;
+mod written;
 
 use pyo3::prelude::*;
 
