@@ -251,7 +251,7 @@ fn score(entrant: &Entrant, outcomes: &[Outcome], seconds: f64) -> Score {
 }
 
 /// Compares every score with that of the reference, task by task; the reference itself has no difference.
-pub(crate) fn compare(scores: &mut [Score], reference: usize) {
+pub fn compare(scores: &mut [Score], reference: usize) {
     let Some(base) = scores.get(reference).and_then(|score| score.per_task.clone()) else { return };
     for (at, score) in scores.iter_mut().enumerate() {
         let values = score.per_task.as_ref().filter(|_| at != reference);

@@ -154,7 +154,7 @@ fn bad_labels_are_refused_in_one_sentence() {
     let good = "id,label\n0,a\n40,b\n";
     with(good, &["--max-error", "2"]).refused(&["--max-error 2"]);
     with(good, &["--reject"]).refused(&["--reject needs at least 10 labels"]);
-    with(good, &["--set", "neighbors=3"]).refused(&["no such parameter", "neighbours"]);
+    with(good, &["--set", "neighbors=3"]).refused(&["no parameter", "did you mean neighbours?"]);
     with(good, &["--set", "components=0"]).refused(&["components = 0", "at least 1"]);
     pool.label(&[], "out.csv", &[]).refused(&["--labels"]);
     pool.label(&[&pool.labels(2)], "out.txt", &[]).refused(&["out.txt", ".parquet"]);

@@ -1,11 +1,13 @@
 //! What comes out: a label for every row, and what each is worth.
 
+use serde::{Deserialize, Serialize};
+
 use crate::acceptance::{self, Acceptance, Promise, Witness};
 use crate::calibration::{self, Calibration};
 use crate::mixture::Share;
 
 /// The label of one row and what it is worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowLabel {
     /// The class.
     pub class: usize,
@@ -44,7 +46,7 @@ impl RowLabel {
 }
 
 /// A labelled row that was left out, and what was then said about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The row.
     pub row: usize,
@@ -74,7 +76,7 @@ pub struct NeighbourRow {
 }
 
 /// Which estimate of errors a labelling carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ErrorEstimate {
     /// Of release 0.1: rows are accepted while the mean stays within the promise.
     Mean,
@@ -83,7 +85,7 @@ pub(crate) enum ErrorEstimate {
 }
 
 /// A labelled pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Labelling {
     /// One label per row of the pool.
     pub rows: Vec<RowLabel>,

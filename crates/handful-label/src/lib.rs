@@ -58,7 +58,7 @@ pub use memory::memory_estimate;
 pub use mixture::Share;
 pub use model::{LabelModel, ModelHeader};
 pub use model_file::ModelError;
-pub use params::{LabelParams, Rule, SmoothingParams};
+pub use params::{LabelParams, POOL, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
 pub use strangers::StrangerGroup;

@@ -13,6 +13,7 @@ use handful::Matrix;
 use handful::graph::evenly_spread;
 use handful::solution::argmax;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::calibration::FLOOR;
 use crate::members::{Member, Opinions};
@@ -30,7 +31,7 @@ pub(crate) struct Mixture {
 }
 
 /// What a member counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The member.
     pub member: Member,
