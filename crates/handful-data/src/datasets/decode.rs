@@ -73,10 +73,26 @@ fn phone_kind(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether a file is as long as it says.
+/// Whether a file is as long as it says, and so are its chunks: the decoder reserves whatever length they declare.
 fn has_end_of_riff(bytes: &[u8]) -> bool {
-    let length = bytes.get(4..8).and_then(|length| length.try_into().ok()).map(u32::from_le_bytes);
-    length.is_some_and(|length| bytes.len() as u64 >= 8 + u64::from(length))
+    let length = |at: usize| -> Option<usize> {
+        let field = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        usize::try_from(u32::from_le_bytes(field)).ok()
+    };
+    let Some(end) = length(4).and_then(|length| length.checked_add(8)).filter(|&end| end <= bytes.len())
+    else {
+        return false;
+    };
+    // Behind `RIFF`, the length and `WEBP`.
+    let mut at = 12;
+    while at + 8 <= end {
+        match length(at + 4) {
+            // Chunks begin at even places.
+            Some(length) if length <= end - at - 8 => at += 8 + length + length % 2,
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Whether the last scan of a JPEG is followed by the marker of its end. What comes behind that, such as a second
@@ -121,6 +137,17 @@ mod tests {
         let header = chunk(b"IHDR", &[&size[..], &[8, colours, 0, 0, 0]].concat());
         let data = chunk(b"IDAT", &[0x78, 0x01, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01]);
         [b"\x89PNG\r\n\x1a\n", &header[..], &data, &chunk(b"IEND", &[])].concat()
+    }
+
+    #[test]
+    fn a_webp_whose_chunks_are_longer_than_it_is_refused() {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/images/orientation-6.webp");
+        let mut bytes = std::fs::read(&fixture).unwrap();
+        decode(&fixture, &bytes).unwrap();
+        let exif = bytes.windows(4).position(|name| name == b"EXIF").unwrap();
+        bytes[exif + 4..exif + 8].copy_from_slice(&0xcccc_cccc_u32.to_le_bytes());
+        let error = decode(&fixture, &bytes).unwrap_err().to_string();
+        assert!(error.contains("the file is truncated"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod delimited;
 mod format;
 mod hdf5;
 mod header;
+#[cfg(feature = "tables")]
+mod image_column;
 mod labels;
 mod layouts;
 mod npy;
@@ -36,6 +38,8 @@ use std::{
 
 pub(crate) use archive::{Unpacked, read_zip_member, unpacked_limit};
 pub use format::TableFormat;
+#[cfg(feature = "tables")]
+pub(crate) use image_column::{has_images, read_images};
 pub(crate) use labels::sibling;
 #[cfg(feature = "tables")]
 pub(crate) use parquet::CLASS_NAMES_KEY;
