@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use handful::graph::evenly_spread;
+use handful::graph::inverted_lists::InvertedLists;
 use handful::graph::neighbours::Neighbours;
 use handful::linalg::dot;
 use handful::{Matrix, Method};
@@ -238,7 +239,8 @@ impl PreparedPool {
         let mut labelling = fitted.labelling;
         let all: Vec<usize> = (0..pool.rows()).collect();
         let credibility = labelling.rows.iter().map(|row| row.credibility).collect();
-        let anchors = Anchors::of(pool.coordinates.clone(), &fitted.mixed, &all, credibility);
+        let arranged = (Arc::clone(&pool.coordinates), Arc::clone(&pool.lists));
+        let anchors = Anchors::of(arranged, &fitted.mixed, &all, credibility);
         let header = self.header(&labelling, fitted.pessimistic, head_share);
         let model = LabelModel {
             header,
@@ -278,13 +280,15 @@ impl PreparedPool {
         let sample = coordinates.gather(&rows);
         let opinions = probabilities.gather(&rows);
         let credibility = rows.iter().map(|&row| labelling.rows[row].credibility).collect();
+        let lists = Arc::new(InvertedLists::new(&sample));
+        let sample = Arc::new(sample);
         let places: Vec<usize> = (0..rows.len()).collect();
         let examples = handful::fit::head::Example::given(labels, ways, 0.0);
         let model = LabelModel {
             header: self.header(&labelling, labelling.calibration.temperature, 0.0),
             projection: Arc::clone(&self.projection),
             head: handful::fit::head::SoftmaxHead::fit_soft(&sample, &opinions, 3.0, 30),
-            anchors: Anchors::of(sample, &opinions, &places, credibility),
+            anchors: Anchors::of((sample, lists), &opinions, &places, credibility),
             class_means: crate::familiarity::class_means(&pool.features, &examples, ways),
             class_floor: vec![0.0; ways],
         };
