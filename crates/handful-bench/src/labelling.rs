@@ -7,9 +7,8 @@
 
 use std::time::Instant;
 
-use handful::Matrix;
-use handful::labelling::{LabelError, LabelParams, Labelling, PoolRows, label_pool};
 use handful_data::FeatureTable;
+use handful_label::{LabelError, Labelling, PreparedPool, Promise as Kind};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
@@ -91,6 +90,8 @@ pub struct LabelScore {
     pub by_probability: Vec<f64>,
     /// Probability that a stranger looks less familiar than a row of a known class.
     pub stranger_auroc: Option<f64>,
+    /// What each member of the rule counted.
+    pub members: Vec<(&'static str, f64)>,
     /// For each promised error: the error among the accepted rows, and the share accepted.
     pub promises: Vec<Promise>,
 }
@@ -100,20 +101,26 @@ pub struct LabelScore {
 pub struct Promise {
     /// The promise.
     pub max_error: f64,
+    /// What kind of promise it is.
+    pub kind: Kind,
     /// Share of wrong labels among the rows accepted.
     pub realised: f64,
     /// Rows accepted, as a share of the rows that had no label.
     pub accepted: f64,
 }
 
-/// Labels a draw and compares with the truth.
+/// Labels a draw and compares with the truth. The pool holds the draw's rows in their order; `start` is when its
+/// preparation began.
+///
+/// # Errors
+/// Those of [`PreparedPool::fit`].
 pub fn score(
     table: &FeatureTable,
     draw: &Draw,
-    params: &LabelParams,
+    pool: &PreparedPool,
+    start: Instant,
     promises: &[f64],
 ) -> Result<LabelScore, LabelError> {
-    let pool: Matrix<f32> = table.gather(&draw.pool);
     let truth: Vec<usize> =
         draw.pool.iter().map(|&row| table.class_of_row(row).unwrap_or(usize::MAX)).collect();
     let mut known: Vec<usize> = draw.labelled.iter().filter_map(|&row| table.class_of_row(row)).collect();
@@ -125,8 +132,8 @@ pub fn score(
         .iter()
         .filter_map(|&row| Some((draw.pool.binary_search(&row).ok()?, number(table.class_of_row(row)?)?)))
         .collect();
-    let start = Instant::now();
-    let labelling = label_pool(&pool as &dyn PoolRows, &labels, known.len(), params)?;
+    let fit = pool.fit(&labels, known.len())?;
+    let labelling = &fit.labelling;
     let seconds = start.elapsed().as_secs_f64();
 
     let truth: Vec<Option<usize>> = truth.into_iter().map(number).collect();
@@ -141,11 +148,12 @@ pub fn score(
         (0..10).map(|at| share(&order[at * order.len() / 10..(at + 1) * order.len() / 10])).collect()
     };
     let everything = vec![true; truth.len()];
-    let promise = |&max_error: &f64| {
-        let accepted = labelling.accept(max_error, &everything);
+    let promise = |kind: Kind, max_error: f64| {
+        let accepted = labelling.accept(max_error, kind, &everything);
         let rows: Vec<usize> = counted.iter().copied().filter(|&row| accepted.accepted[row]).collect();
         Promise {
             max_error,
+            kind,
             realised: if rows.is_empty() { 0.0 } else { 1.0 - share(&rows) },
             accepted: rows.len() as f64 / counted.len().max(1) as f64,
         }
@@ -158,8 +166,13 @@ pub fn score(
         temperature: labelling.calibration.temperature,
         by_credibility: tenths(&|row| labelling.rows[row].credibility),
         by_probability: tenths(&|row| labelling.rows[row].probability),
-        stranger_auroc: (!draw.strangers.is_empty()).then(|| stranger_auroc(&labelling, &truth)),
-        promises: promises.iter().map(promise).collect(),
+        stranger_auroc: (!draw.strangers.is_empty()).then(|| stranger_auroc(labelling, &truth)),
+        promises: [Kind::HighProbability, Kind::Expected]
+            .into_iter()
+            .flat_map(|kind| promises.iter().map(move |&max_error| (kind, max_error)))
+            .map(|(kind, max_error)| promise(kind, max_error))
+            .collect(),
+        members: labelling.members.iter().map(|share| (share.member.name(), share.weight)).collect(),
     })
 }
 
@@ -263,8 +276,10 @@ mod tests {
         let table = SyntheticSpec { classes: 5, rows_per_class: 60, ..Default::default() }.table().unwrap();
         let spec = DrawSpec { per_class: 5, dirichlet: None, strangers: 1, seed: 1 };
         let draw = spec.draw(&table, 0).unwrap();
-        let score = score(&table, &draw, &LabelParams::default(), &[0.1]).unwrap();
+        let rows = std::sync::Arc::new(table.gather(&draw.pool));
+        let pool = PreparedPool::new(rows, &handful_label::LabelParams::default()).unwrap();
+        let score = score(&table, &draw, &pool, Instant::now(), &[0.1]).unwrap();
         assert!(score.accuracy > 0.6, "{score:?}");
-        assert!(score.stranger_auroc.is_some() && score.promises.len() == 1);
+        assert!(score.stranger_auroc.is_some() && score.promises.len() == 2);
     }
 }

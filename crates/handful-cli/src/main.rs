@@ -26,6 +26,10 @@ enum Command {
     Bench(Box<commands::bench::BenchArgs>),
     /// Label a whole pool of features or images from a handful of labels
     Label(Box<commands::label::LabelArgs>),
+    /// Say which rows of a pool to label first
+    Choose(Box<commands::choose::ChooseArgs>),
+    /// Label rows that were never in the pool, with a model of `label --save`
+    Predict(Box<commands::predict::PredictArgs>),
     /// Compute the paper's tables and figures beside its printed ones, with a report
     Reproduce(Box<commands::reproduce::ReproduceArgs>),
     /// Print the complete parameters of a method's preset, with every key that --set can change
@@ -75,6 +79,8 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Label(args) => commands::label::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),

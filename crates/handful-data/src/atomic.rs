@@ -94,7 +94,7 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
 /// Writes a file through a buffer that can seek, as archives need it, by a function with errors of its own.
 ///
 /// # Errors
-/// Those of `fill`, and [`WriteError`] as [`write`] gives it.
+/// Those of `fill`, and [`WriteError`] as [`write()`] gives it.
 pub fn write_file<E: From<WriteError>>(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<File>) -> Result<(), E>,

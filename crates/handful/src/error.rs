@@ -161,7 +161,10 @@ pub enum ParamError {
 }
 
 /// Refuses a parameter that is not finite or out of its range.
-pub(crate) fn check_range(
+///
+/// # Errors
+/// [`ParamError::OutOfRange`].
+pub fn check_range(
     key: &'static str,
     value: f64,
     in_range: bool,

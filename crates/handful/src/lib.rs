@@ -18,16 +18,20 @@
 pub mod error;
 pub mod fit;
 pub mod graph;
-pub mod labelling;
 pub mod linalg;
 pub mod methods;
 pub mod paper;
 pub mod scalar;
 pub mod self_training;
-mod signed;
+pub mod signed;
 pub mod simd;
 pub mod solution;
 pub mod task;
 pub mod transform;
 
 pub use linalg::Matrix;
+pub use methods::{Method, PriorKnowledge};
+pub use paper::objective::Objective;
+pub use self_training::select::SelectorKind;
+pub use solution::Solution;
+pub use task::{Task, Unlabeled};

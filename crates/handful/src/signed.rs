@@ -12,7 +12,7 @@ use crate::scalar::Scalar;
 const MOST_NEGATIVE: f64 = 0.1;
 
 /// Whether features are signed, so that they are better left as they are.
-pub(crate) fn are_signed<'a, T: Scalar>(parts: impl IntoIterator<Item = &'a [T]>) -> bool {
+pub fn are_signed<'a, T: Scalar>(parts: impl IntoIterator<Item = &'a [T]>) -> bool {
     let (mut negative, mut total) = (0.0, 0.0);
     for values in parts {
         // Sums of a few thousand at a time in the features' own precision, which is enough for a comparison.

@@ -84,7 +84,7 @@ pub struct RoundTrace {
 }
 
 /// Index of the largest value, the first of equals.
-pub(crate) fn argmax<T: PartialOrd>(values: &[T]) -> usize {
+pub fn argmax<T: PartialOrd>(values: &[T]) -> usize {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {
         if *value > values[best] {

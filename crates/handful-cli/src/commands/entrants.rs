@@ -72,8 +72,7 @@ impl EntrantArgs {
 
     /// The listed methods, checked, with their own part of the changes and of the grid.
     pub fn contenders(&self) -> Result<Vec<Contender>, CliError> {
-        let mut changes: Vec<Change> =
-            self.set.iter().map(|text| split_change(text)).collect::<Result<_, _>>()?;
+        let mut changes = changes(&self.set)?;
         let short = [("objective", &self.objective), ("selector", &self.selector)];
         changes.extend(short.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))));
         let axes: Vec<(String, Vec<String>)> = self
@@ -200,6 +199,11 @@ fn unknown_preset(preset: &str, methods: &[String]) -> CliError {
     };
     let known = methods.iter().filter_map(presets).collect::<Vec<_>>().join("; ");
     CliError::Usage(format!("--preset {preset}: none of the methods given has that preset ({known})"))
+}
+
+/// The changes of `--set`, each written as key=value.
+pub fn changes(set: &[String]) -> Result<Vec<Change>, CliError> {
+    set.iter().map(|text| split_change(text)).collect()
 }
 
 fn split_change(text: &str) -> Result<Change, CliError> {

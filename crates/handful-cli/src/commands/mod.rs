@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod bench;
+pub mod choose;
 pub mod data;
 pub mod demo;
 #[cfg(feature = "vision")]
@@ -11,6 +12,7 @@ pub mod entrants;
 pub mod label;
 pub mod network;
 pub mod params;
+pub mod predict;
 pub mod reproduce;
 pub mod setting;
 pub mod tasks;

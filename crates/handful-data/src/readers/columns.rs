@@ -344,8 +344,11 @@ impl<'p> TableColumns<'p> {
     }
 }
 
+/// Where the items of a row are.
+type Bounds<'a> = Box<dyn Fn(usize) -> std::ops::Range<usize> + 'a>;
+
 /// The items of a list column, and where those of each row are.
-fn list_bounds(array: &dyn Array) -> (&dyn Array, Box<dyn Fn(usize) -> std::ops::Range<usize> + '_>) {
+fn list_bounds(array: &dyn Array) -> (&dyn Array, Bounds<'_>) {
     if let Some(lists) = array.as_list_opt::<i32>() {
         let offsets = lists.value_offsets();
         (lists.values(), Box::new(move |row| offsets[row] as usize..offsets[row + 1] as usize))

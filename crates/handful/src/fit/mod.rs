@@ -8,8 +8,10 @@
 pub mod adam;
 pub mod basis;
 pub mod classifier;
+pub mod head;
 pub(crate) mod lbfgs;
 pub mod logistic;
+pub mod pool_fit;
 pub(crate) mod segment;
 
 use serde::{Deserialize, Serialize};

@@ -23,11 +23,19 @@ const LANDMARK_STEPS: usize = 2;
 const BLOCK: usize = 256;
 
 /// The kernel; see the module.
-pub(crate) enum KernelGraph {
+#[derive(Clone, Debug)]
+pub enum KernelGraph {
     /// Averages over the nearest rows.
     Exact(Neighbours),
     /// Averages through the nearest landmarks.
-    Landmarks { of_row: Neighbours, starts: Vec<usize>, rows: Vec<u32> },
+    Landmarks {
+        /// The landmarks of each row.
+        of_row: Neighbours,
+        /// Where each landmark's list of rows begins.
+        starts: Vec<usize>,
+        /// Those lists.
+        rows: Vec<u32>,
+    },
 }
 
 impl KernelGraph {
@@ -114,7 +122,7 @@ fn choose_landmarks(rows: &Matrix<f32>, count: usize) -> Matrix<f32> {
 }
 
 /// K-means on the sphere, from evenly spread rows.
-pub(crate) fn spherical_means(rows: &Matrix<f32>, count: usize, steps: usize) -> Matrix<f32> {
+pub fn spherical_means(rows: &Matrix<f32>, count: usize, steps: usize) -> Matrix<f32> {
     let mut centres = rows.gather(&evenly_spread(rows.rows(), count));
     for _ in 0..steps {
         let nearest = Neighbours::find(rows, &centres, 1);

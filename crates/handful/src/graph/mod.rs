@@ -1,13 +1,15 @@
 //! Neighbour graphs: the nearest rows, smoothing over them, and what spreads along them.
 
 pub(crate) mod dense;
+pub mod inverted_lists;
 pub mod kernel_graph;
 pub mod neighbours;
 pub(crate) mod propagation;
 pub(crate) mod smoothing;
+pub mod weighted;
 
 /// `count` of `rows` row numbers, evenly spread, rising.
-pub(crate) fn evenly_spread(rows: usize, count: usize) -> Vec<usize> {
+pub fn evenly_spread(rows: usize, count: usize) -> Vec<usize> {
     let count = count.min(rows);
     (0..count).map(|at| at * rows / count.max(1)).collect()
 }

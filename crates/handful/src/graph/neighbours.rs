@@ -24,7 +24,8 @@ const ANCHOR_BLOCK: usize = 496;
 const LANES: usize = 16;
 
 /// For every row its nearest anchors, nearest first.
-pub(crate) struct Neighbours {
+#[derive(Clone, Debug)]
+pub struct Neighbours {
     /// Anchors of each row.
     pub per_row: usize,
     anchors: Vec<u32>,

@@ -1,9 +1,12 @@
-//! Dense linear algebra: the matrix, products and eigenvectors, principal subspaces, transport plans.
+//! Dense linear algebra: the matrix, products and eigenvectors, principal directions, transport plans.
 
 pub(crate) mod dense;
 pub(crate) mod matrix;
+pub mod pca;
+pub mod product;
 pub(crate) mod sinkhorn;
 pub(crate) mod subspace;
 pub(crate) mod sums;
 
 pub use matrix::Matrix;
+pub use sums::{dot, unit};

@@ -29,6 +29,11 @@ pub(crate) fn dot_by_lanes<T: Scalar>(a: &[T], b: &[T]) -> T {
     lanes.into_iter().sum::<T>() + rest
 }
 
+/// Inner product of two rows.
+pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+    dot_by_lanes(a, b)
+}
+
 /// Sum of squares in thirty-two interleaved partial sums: enough of them to hide the latency of an addition, and so
 /// short that single precision loses nothing that shows.
 pub(crate) fn squared_length<T: Scalar>(values: &[T]) -> T {
@@ -44,7 +49,7 @@ pub(crate) fn squared_length<T: Scalar>(values: &[T]) -> T {
 }
 
 /// Divides a row by its length.
-pub(crate) fn unit(row: &mut [f32]) {
+pub fn unit(row: &mut [f32]) {
     let length = squared_length(row).sqrt();
     if length > 0.0 {
         row.iter_mut().for_each(|value| *value /= length);

@@ -20,6 +20,7 @@
 //! leading principal components first; both are options.
 
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ParamError;
@@ -27,6 +28,9 @@ use crate::error::check_range;
 use crate::linalg::Matrix;
 use crate::linalg::dense::{inner_products, symmetric_eigen};
 use crate::scalar::Scalar;
+
+/// Rows from which the values of single rows are worth several threads; tasks have fewer and run side by side.
+const PARALLEL_ROWS: usize = 2000;
 
 /// What the ridge `rho` is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +134,15 @@ impl WhitenedPool {
             let without = trace + k / (1.0 - k * h) * rank_one;
             all / self.divisor(present) - without / self.divisor(left)
         };
-        self.coordinates.iter_rows().zip(labels).map(value).collect()
+        if rows < PARALLEL_ROWS {
+            return self.coordinates.iter_rows().zip(labels).map(value).collect();
+        }
+        (0..rows).into_par_iter().map(|row| value((self.coordinates.row(row), &labels[row]))).collect()
+    }
+
+    /// The whitened rows: their scatter is the identity, up to the ridge.
+    pub fn coordinates(&self) -> &Matrix<f64> {
+        &self.coordinates
     }
 
     /// Number of rows.

@@ -1,14 +1,14 @@
 //! The end of `handful demo`: the labelling job on features whose classes are known.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use handful::labelling::{LabelParams, label_pool};
 use handful_data::FeatureTable;
+use handful_label::{LabelParams, PreparedPool, Promise};
 
 use super::Job;
-use super::input::GivenLabels;
+use super::input::{GivenLabels, LabelSources};
 use super::review;
-use super::table_pool::TablePool;
 use crate::error::CliError;
 
 /// Labelled rows of each class.
@@ -25,10 +25,11 @@ pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliE
         rows.iter().take(PER_CLASS).map(move |&row| (row, name.clone())).collect::<Vec<_>>()
     };
     let labels = table.rows_of_class().iter().enumerate().flat_map(first).collect();
-    let given = GivenLabels::read(table, labels, &[])?;
-    let labelling =
-        label_pool(&TablePool(table), &given.labels, given.classes.len(), &LabelParams::default())
-            .map_err(CliError::usage)?;
+    let given = GivenLabels::read(table, LabelSources { from_folders: labels, ..LabelSources::default() })?;
+    let prepared =
+        PreparedPool::new(Arc::new(table.clone()), &LabelParams::default()).map_err(CliError::usage)?;
+    let fit = prepared.fit(&given.labels, given.classes.len()).map_err(CliError::usage)?;
+    let (labelling, model) = (fit.labelling, fit.model);
 
     let truth = |row: usize| table.class_of_row(row).map(|class| table.class_names()[class].as_str());
     let right = |row: usize| truth(row) == Some(given.classes[labelling.rows[row].class].as_str());
@@ -49,16 +50,18 @@ pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliE
         share(&order)
     )?;
     let everything = vec![true; table.rows()];
-    let accepted = labelling.accept(MAX_ERROR, &everything);
+    let accepted = labelling.accept(MAX_ERROR, Promise::HighProbability, &everything);
     let taken: Vec<usize> = order.iter().copied().filter(|&row| accepted.accepted[row]).collect();
     let wrong = if taken.is_empty() { 0.0 } else { 100.0 - share(&taken) };
     let job = Job {
         table: table.clone(),
         given,
         labelling,
+        prepared,
+        model,
         rejected: vec![false; table.rows()],
-        accepted: accepted.accepted,
-        estimated_error: Some(accepted.estimated_error),
+        accepted: accepted.accepted.clone(),
+        acceptance: Some(accepted.clone()),
         files: None,
     };
     let folder = std::env::temp_dir();

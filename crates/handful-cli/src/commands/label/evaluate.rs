@@ -2,13 +2,16 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
 use clap::Args;
-use handful::labelling::LabelParams;
 use handful_bench::labelling::{Draw, DrawSpec, LabelScore, score};
 use handful_data::FeatureTable;
+use handful_label::Promise;
 use serde_json::json;
 
+use super::rule::RuleArgs;
 use crate::commands::bench::Format;
 use crate::error::CliError;
 
@@ -43,7 +46,7 @@ pub fn run(
     args: &EvaluateArgs,
     draws: u64,
     table: &FeatureTable,
-    params: &LabelParams,
+    rule: &RuleArgs,
     format: Format,
 ) -> Result<(), CliError> {
     if args.dirichlet.is_some_and(|concentration| !(concentration > 0.0 && concentration.is_finite())) {
@@ -55,7 +58,6 @@ pub fn run(
         strangers: args.strangers,
         seed: args.draw_seed,
     };
-    let params = LabelParams { look_for_strangers: args.strangers > 0, ..*params };
     let draw = |index: u64| {
         spec.draw(table, index).ok_or_else(|| {
             CliError::Usage(format!(
@@ -82,7 +84,10 @@ pub fn run(
     let bar = crate::progress::bar(draws.len(), "draws");
     let mut scores = Vec::new();
     for draw in &draws {
-        scores.push(score(table, draw, &params, &PROMISES).map_err(CliError::usage)?);
+        let pool = Arc::new(table.gather(&draw.pool));
+        let start = Instant::now();
+        let prepared = rule.prepare(pool, args.strangers > 0)?.map_err(CliError::usage)?;
+        scores.push(score(table, draw, &prepared, start, &PROMISES).map_err(CliError::usage)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -116,14 +121,21 @@ fn print(scores: &[LabelScore], format: Format) -> Result<(), CliError> {
     };
     writeln!(out, "{}", tenths("by credibility tenth", &|score| &score.by_credibility))?;
     writeln!(out, "{}", tenths("by probability tenth", &|score| &score.by_probability))?;
-    for (at, promise) in PROMISES.iter().enumerate() {
-        let kept = mean(&|score| f64::from(u8::from(score.promises[at].realised <= *promise)));
+    for at in 0..scores.first().map_or(0, |score| score.promises.len()) {
+        let promised = &scores[0].promises[at];
+        let accepting = scores.iter().filter(|score| score.promises[at].accepted > 0.0).count();
+        let broken = scores.iter().filter(|score| score.promises[at].realised > promised.max_error).count();
+        let kind = match promised.kind {
+            Promise::HighProbability => "at most",
+            Promise::Expected => "expected",
+        };
         writeln!(
             out,
-            "promise {:.0} %         realised {:.2} % on average, kept in {:.0} % of draws, {:.1} % of rows accepted",
-            100.0 * promise,
+            "{kind} {:.0} % errors   realised {:.2} % on average, kept in {} of {accepting} draws that accept, {:.1} % of \
+             rows accepted",
+            100.0 * promised.max_error,
             100.0 * mean(&|score| score.promises[at].realised),
-            100.0 * kept,
+            accepting - broken,
             100.0 * mean(&|score| score.promises[at].accepted)
         )?;
     }

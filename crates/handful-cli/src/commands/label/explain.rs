@@ -26,28 +26,26 @@ pub fn print(job: &Job, row: usize) -> Result<(), CliError> {
                 "  {verdict} {class}: probability {:.3}, margin {:.3}, credibility {:.2}, agreement {:.2}, familiarity {:.3}",
                 label.probability, label.margin, label.credibility, label.agreement, label.familiarity
             )?;
-            let accepted = if job.accepted[row] { "accepted" } else { "not accepted" };
-            writeln!(out, "  estimated error, at the pessimistic end, {:.3}: {accepted}", label.error)?;
+            write!(out, "  estimated error, at the pessimistic end, {:.3}", label.error)?;
+            match job.acceptance {
+                Some(_) if job.accepted[row] => writeln!(out, ": accepted")?,
+                Some(_) => writeln!(out, ": not accepted")?,
+                None => writeln!(out)?,
+            }
         }
     }
-    let rounds: Vec<String> = labelling
-        .joined
-        .iter()
-        .enumerate()
-        .filter_map(|(round, rows)| {
-            let (_, class) = rows.iter().find(|(joined, _)| *joined == row)?;
-            Some(format!("round {} as {}", round + 1, job.given.classes[*class]))
-        })
-        .collect();
-    let selected = if rounds.is_empty() { "in no round".to_owned() } else { rounds.join(", ") };
-    writeln!(out, "  selected by IDA: {selected} (of {})", labelling.joined.len())?;
+    if !labelling.joined.is_empty() {
+        selection(&mut out, job, row)?;
+    }
+    let (given, inferred): (Vec<usize>, Vec<usize>) =
+        (0..labelling.rows.len()).partition(|&other| labelling.rows[other].given);
     writeln!(out, "  nearest labelled rows:")?;
-    for near in labelling.nearest(row, SHOWN, |other| labelling.rows[other].given) {
+    for near in job.prepared.nearest(row, SHOWN, &given).map_err(CliError::usage)? {
         let class = &job.given.classes[labelling.rows[near.row].class];
         writeln!(out, "    {:.3}  {class:20} {}", near.similarity, job.table.id(near.row))?;
     }
     writeln!(out, "  nearest rows labelled by handful:")?;
-    for near in labelling.nearest(row, SHOWN, |other| !labelling.rows[other].given) {
+    for near in job.prepared.nearest(row, SHOWN, &inferred).map_err(CliError::usage)? {
         let other = &labelling.rows[near.row];
         let class = &job.given.classes[other.class];
         writeln!(
@@ -59,4 +57,20 @@ pub fn print(job: &Job, row: usize) -> Result<(), CliError> {
         )?;
     }
     Ok(out.flush()?)
+}
+
+/// In which rounds IDA selected the row, where the rule selects.
+fn selection(out: &mut dyn Write, job: &Job, row: usize) -> Result<(), CliError> {
+    let labelling = &job.labelling;
+    let rounds: Vec<String> = labelling
+        .joined
+        .iter()
+        .enumerate()
+        .filter_map(|(round, rows)| {
+            let (_, class) = rows.iter().find(|(joined, _)| *joined == row)?;
+            Some(format!("round {} as {}", round + 1, job.given.classes[*class]))
+        })
+        .collect();
+    let selected = if rounds.is_empty() { "in no round".to_owned() } else { rounds.join(", ") };
+    Ok(writeln!(out, "  selected by IDA: {selected} (of {})", labelling.joined.len())?)
 }

@@ -20,6 +20,10 @@ pub struct ImagePool {
     /// Rows that are labelled by their folder.
     pub labels: Vec<(usize, String)>,
     pub files: Vec<PathBuf>,
+    /// What made the features.
+    pub network: String,
+    /// Ids of the images that could not be read.
+    pub skipped: Vec<String>,
 }
 
 /// Opens a folder and embeds what the cache does not have.
@@ -34,14 +38,19 @@ pub fn open(
     use crate::commands::embedding::{Cache, embed};
     use crate::commands::network::{Unless, describe};
     use handful_data::datasets::open_images;
+    use handful_vision::backbone::Backbone;
     let images = open_images(&[folder.to_owned()])?;
     let networks = network.open(layer, Unless::Best)?;
     eprintln!("features: {}", describe(&networks));
+    let fingerprint =
+        |network: &Backbone| format!("{} ({})", network.description(), &network.fingerprint()[..16]);
+    let network = networks.iter().map(fingerprint).collect::<Vec<_>>().join(" + ");
     let embedding = embed(&images, &folder.display().to_string(), &networks, Cache::of(cache), skip_bad)?;
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
     let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
-    Ok(ImagePool { table: embedding.table, labels, files })
+    let skipped = embedding.bad.into_iter().map(|image| image.id).collect();
+    Ok(ImagePool { table: embedding.table, labels, files, network, skipped })
 }
 
 /// Opens a folder, which a build without networks cannot embed.

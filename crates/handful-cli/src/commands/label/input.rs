@@ -24,14 +24,24 @@ enum RowOfId {
     Names(HashMap<String, usize>),
 }
 
+/// Where labels come from.
+#[derive(Default)]
+pub struct LabelSources<'a> {
+    /// Rows that are labelled by their folder, or in the pool itself.
+    pub from_folders: Vec<(usize, String)>,
+    /// Files of labels; later ones win.
+    pub files: &'a [PathBuf],
+    /// Classes that need no label, since something else is known of them.
+    pub classes: Vec<String>,
+    /// Ids of images that could not be read: their labels are of no use, but not wrong.
+    pub skipped: &'a [String],
+}
+
 impl GivenLabels {
-    /// Reads all files for a table.
-    pub fn read(
-        table: &FeatureTable,
-        from_folders: Vec<(usize, String)>,
-        files: &[PathBuf],
-    ) -> Result<Self, CliError> {
-        if files.is_empty() && from_folders.is_empty() {
+    /// Reads all labels for a table.
+    pub fn read(table: &FeatureTable, sources: LabelSources<'_>) -> Result<Self, CliError> {
+        let LabelSources { from_folders, files, classes: known, skipped } = sources;
+        if files.is_empty() && from_folders.is_empty() && known.is_empty() {
             return Err(CliError::Usage(
                 "there is no label to learn from: give --labels FILE with lines `id,label`".into(),
             ));
@@ -43,18 +53,18 @@ impl GivenLabels {
         let mut of_row: HashMap<usize, String> = from_folders.into_iter().collect();
         let mut replaced = 0;
         for path in files {
-            for (row, label) in read_file(path, table, &row_of_id)? {
+            for (row, label) in read_file(path, table, &row_of_id, skipped)? {
                 let earlier = of_row.insert(row, label.clone());
                 replaced += usize::from(earlier.is_some_and(|earlier| earlier != label));
             }
         }
-        let mut classes: Vec<String> = of_row.values().cloned().collect();
+        let mut classes: Vec<String> = of_row.values().cloned().chain(known).collect();
         classes.sort();
         classes.dedup();
         let class = |name: &String| classes.binary_search(name).unwrap_or_default();
         let mut labels: Vec<(usize, usize)> = of_row.iter().map(|(&row, name)| (row, class(name))).collect();
         labels.sort_unstable();
-        if labels.is_empty() {
+        if classes.is_empty() {
             return Err(CliError::Usage("the label files label no row".into()));
         }
         Ok(Self { classes, labels, replaced, row_of_id })
@@ -87,6 +97,7 @@ fn read_file(
     path: &Path,
     table: &FeatureTable,
     row_of_id: &RowOfId,
+    skipped: &[String],
 ) -> Result<Vec<(usize, String)>, CliError> {
     let wrong = |reason: String| CliError::Usage(format!("{}: {reason}", path.display()));
     let mut reader = csv::ReaderBuilder::new()
@@ -118,7 +129,11 @@ fn read_file(
         if label.is_empty() {
             return Err(wrong(format!("line {line}: the label of `{id}` is empty")));
         }
-        let row = find(row_of_id, table, id).ok_or_else(|| {
+        let row = find(row_of_id, table, id);
+        if row.is_none() && skipped.iter().any(|skipped| skipped == id) {
+            continue;
+        }
+        let row = row.ok_or_else(|| {
             wrong(format!(
                 "line {line}: the id `{id}` is not in {} (which has ids like `{}`)",
                 table.path().display(),

@@ -9,26 +9,33 @@ mod input;
 mod output;
 mod report;
 mod review;
-mod table_pool;
+mod rule;
 mod texts;
+mod vectors;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use demonstration::demonstrate;
+pub use images::{ImagePool, open as open_image_folder};
+pub use input::{GivenLabels, LabelSources};
+pub use output::link_to as link;
 
 use clap::Args;
-use handful::labelling::{LabelError, LabelParams, Labelling, label_pool};
 use handful_data::{FeatureTable, OpenOptions, atomic, open_table};
-use serde_json::Value;
+use handful_label::{Acceptance, LabelError, LabelModel, Labelling, ModelError, PreparedPool, Promise};
 
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::text::TextArgs;
 use crate::error::CliError;
 use columns::Columns;
-use input::GivenLabels;
 use output::OutputFormat;
-use table_pool::TablePool;
+use rule::RuleArgs;
+use vectors::VectorArgs;
+
+/// The columns of a labelled pool.
+pub const COLUMNS: [&str; 8] = Columns::NAMES;
 
 /// Share of labelled rows that may look as strange as a rejected row.
 const REJECT_MISS: f64 = 0.05;
@@ -50,6 +57,12 @@ pub struct LabelArgs {
     /// Accept only labels whose estimated share of errors stays below this; the others go to the review file
     #[arg(long, value_name = "SHARE")]
     max_error: Option<f64>,
+    /// What --max-error promises: `high-probability` (this pool keeps it, in 95 pools of 100) or `expected` (on average)
+    #[arg(long, value_name = "KIND", default_value = "high-probability", value_parser = promise)]
+    promise: Promise,
+    /// Keep what was learnt in this file, for `handful predict`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// File for the rows to check by hand, most informative first [default: review.csv beside the output]
     #[arg(long, value_name = "FILE")]
     review: Option<PathBuf>,
@@ -65,15 +78,16 @@ pub struct LabelArgs {
     layer: LayerArg,
     #[command(flatten)]
     text: TextArgs,
+    #[command(flatten)]
+    vectors: VectorArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
     /// Folder where features of images are kept, by the content of image and weights
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
-    /// Change a parameter of the rule, as key=value
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    #[command(flatten)]
+    rule: RuleArgs,
     /// Threads; 0 for one per core. The labels do not depend on it
     #[arg(long, default_value_t = 0)]
     threads: usize,
@@ -89,12 +103,14 @@ pub struct Job {
     pub table: FeatureTable,
     pub given: GivenLabels,
     pub labelling: Labelling,
+    pub prepared: PreparedPool,
+    pub model: LabelModel,
     /// Rows of no class; all false without --reject.
     pub rejected: Vec<bool>,
     /// Rows whose label is accepted; all true without --max-error.
     pub accepted: Vec<bool>,
-    /// Estimated share of wrong labels among the accepted.
-    pub estimated_error: Option<f64>,
+    /// What --max-error came to.
+    pub acceptance: Option<Acceptance>,
     /// The images' files, where the pool is a folder of images.
     pub files: Option<Vec<PathBuf>>,
 }
@@ -110,21 +126,25 @@ pub fn run(args: &LabelArgs) -> Result<(), CliError> {
 }
 
 fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
-    let params = parameters(args)?;
     if let Some(draws) = args.evaluation.evaluate {
         let table = open_table(&args.pool, &OpenOptions::default())?;
         table.check_finite()?;
-        return evaluate::run(&args.evaluation, draws, &table, &params, args.format);
+        return evaluate::run(&args.evaluation, draws, &table, &args.rule, args.format);
     }
     let Some(output) = args.output.as_ref().map(Some).or((!args.explain.is_empty()).then_some(None)) else {
         return Err(CliError::Usage("say where to write the labels with -o FILE".into()));
     };
     // Found out before the work rather than after it.
     let format = output.map(|path| OutputFormat::of(path, args.output_format)).transpose()?;
-    for file in output.into_iter().filter(|_| format != Some(OutputFormat::Links)).chain(&args.review) {
+    for file in output
+        .into_iter()
+        .filter(|_| format != Some(OutputFormat::Links))
+        .chain(&args.review)
+        .chain(&args.save)
+    {
         atomic::check_destination(file)?;
     }
-    for written in output.into_iter().chain(&args.review) {
+    for written in output.into_iter().chain(&args.review).chain(&args.save) {
         let mut read = args.labels.iter().chain([&args.pool]);
         if let Some(read) = read.find(|read| same_file(read, written)) {
             return Err(CliError::Usage(format!(
@@ -133,7 +153,7 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
             )));
         }
     }
-    let job = job(args, &params)?;
+    let job = job(args)?;
     let rows_to_explain =
         args.explain.iter().map(|id| job.given.row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
     let mut written = report::Written::default();
@@ -145,6 +165,10 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
         }
         output::write(path, format, &Columns::of(&job), &job)?;
         written.output = Some(path.clone());
+    }
+    if let Some(path) = &args.save {
+        job.model.save(path).map_err(model_error)?;
+        written.model = Some(path.clone());
     }
     report::print(args.format, &job, &written, args.max_error)?;
     rows_to_explain.into_iter().try_for_each(|row| explain::print(&job, row))
@@ -174,25 +198,39 @@ fn same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
-fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
-    let (table, folder_labels, files) = if args.pool.is_dir() {
+fn job(args: &LabelArgs) -> Result<Job, CliError> {
+    let (mut files, mut network, mut skipped) = (None, None, Vec::new());
+    let (table, from_folders) = if args.pool.is_dir() {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
-        (pool.table, pool.labels, Some(pool.files))
+        (files, network, skipped) = (Some(pool.files), Some(pool.network), pool.skipped);
+        (pool.table, pool.labels)
     } else if let Some(pool) = texts::open(args)? {
-        (pool.table, pool.labels, None)
+        network = Some(pool.network);
+        (pool.table, pool.labels)
     } else {
-        (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None)
+        (open_table(&args.pool, &OpenOptions::default())?, Vec::new())
     };
-    let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
-    let labelling = label_pool(&TablePool(&table), &given.labels, given.classes.len(), params)
-        .map_err(|error| worded(error, &table, &given))?;
+    let vectors = args.vectors.read(&table)?;
+    let sources = LabelSources {
+        from_folders,
+        files: &args.labels,
+        classes: vectors.iter().flat_map(|vectors| vectors.names()).map(str::to_owned).collect(),
+        skipped: &skipped,
+    };
+    let given = GivenLabels::read(&table, sources)?;
+    let pool = args.vectors.beside(Arc::new(table.clone()), vectors.as_ref(), &given.classes)?;
+    let prepared = args.rule.prepare(pool, args.reject)?.map_err(|error| worded(error, &table, &given))?;
+    let fit =
+        prepared.fit(&given.labels, given.classes.len()).map_err(|error| worded(error, &table, &given))?;
+    let labelling = fit.labelling;
+    let model = fit.model.with_classes(&given.classes).with_network(network);
     let rejected = if args.reject {
         labelling.reject(REJECT_MISS).ok_or_else(|| {
             CliError::Usage(format!(
                 "--reject needs at least {} labels of classes with two or more, to know what a familiar row looks \
                  like; there are {}",
-                handful::labelling::calibration::ENOUGH,
+                handful_label::calibration::ENOUGH,
                 labelling.left_out.len()
             ))
         })?
@@ -200,14 +238,25 @@ fn job(args: &LabelArgs, params: &LabelParams) -> Result<Job, CliError> {
         vec![false; table.rows()]
     };
     let may: Vec<bool> = rejected.iter().map(|rejected| !rejected).collect();
-    let (accepted, estimated_error) = match args.max_error {
-        Some(max_error) => {
-            let accepted = labelling.accept(max_error, &may);
-            (accepted.accepted, Some(accepted.estimated_error))
-        }
-        None => (may, None),
-    };
-    Ok(Job { table, given, labelling, rejected, accepted, estimated_error, files })
+    let acceptance = args.max_error.map(|max_error| labelling.accept(max_error, args.promise, &may));
+    let accepted = acceptance.as_ref().map_or(may, |acceptance| acceptance.accepted.clone());
+    Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, files })
+}
+
+fn promise(text: &str) -> Result<Promise, String> {
+    match text {
+        "high-probability" => Ok(Promise::HighProbability),
+        "expected" => Ok(Promise::Expected),
+        _ => Err("write high-probability or expected".into()),
+    }
+}
+
+/// A model that cannot be read or does not fit is the input's fault; one that cannot be written is the machine's.
+pub fn model_error(error: ModelError) -> CliError {
+    match error {
+        ModelError::Write(error) => error.into(),
+        other => CliError::usage(other),
+    }
 }
 
 /// The engine speaks of row and class numbers; people know ids and names.
@@ -235,28 +284,4 @@ fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliEr
         LabelError::Read(error) => CliError::Failed(error.to_string()),
         other => CliError::usage(other),
     }
-}
-
-fn parameters(args: &LabelArgs) -> Result<LabelParams, CliError> {
-    let params = LabelParams { look_for_strangers: args.reject, ..LabelParams::default() };
-    let mut map = match serde_json::to_value(params) {
-        Ok(Value::Object(map)) => map,
-        _ => serde_json::Map::new(),
-    };
-    for text in &args.set {
-        let (key, value) = text
-            .split_once('=')
-            .ok_or_else(|| CliError::Usage(format!("--set {text}: write it as key=value")))?;
-        if !map.contains_key(key) {
-            let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(CliError::Usage(format!(
-                "--set {key}: there is no such parameter; there are {known}"
-            )));
-        }
-        let value = serde_json::from_str(value).map_err(|_| {
-            CliError::Usage(format!("--set {text}: the value must be a number, true or false"))
-        })?;
-        map.insert(key.to_owned(), value);
-    }
-    serde_json::from_value(Value::Object(map)).map_err(|error| CliError::Usage(format!("--set: {error}")))
 }

@@ -147,7 +147,7 @@ fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> 
             std::fs::create_dir_all(&folder)?;
             // Folders of the pool become part of the name, so that names stay different.
             let link = folder.join(job.table.id(line.row).replace(['/', '\\'], "--"));
-            link_to(&std::fs::canonicalize(&files[line.row])?, &link)?;
+            link_to(&files[line.row], &link)?;
         }
         std::fs::rename(&partial, path)
     };
@@ -166,12 +166,11 @@ fn folder_name(class: &str) -> String {
     }
 }
 
-#[cfg(unix)]
-fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(file, link)
-}
-
-#[cfg(not(unix))]
-fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
-    std::fs::hard_link(file, link)
+/// Makes a link to an image, wherever the program is called from.
+pub fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
+    let file = std::fs::canonicalize(file)?;
+    #[cfg(unix)]
+    return std::os::unix::fs::symlink(file, link);
+    #[cfg(not(unix))]
+    return std::fs::hard_link(file, link);
 }

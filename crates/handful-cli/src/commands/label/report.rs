@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use handful_label::{Acceptance, Promise, Share};
 use serde_json::json;
 
 use super::Job;
@@ -18,6 +19,7 @@ pub struct Written {
     pub output: Option<PathBuf>,
     pub review: Option<PathBuf>,
     pub review_rows: Option<usize>,
+    pub model: Option<PathBuf>,
     pub changes: Option<Changes>,
 }
 
@@ -93,10 +95,11 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     if job.given.replaced > 0 {
         writeln!(out, "{} labels were replaced by those of a later file", job.given.replaced)?;
     }
-    match labelling.landmarks {
-        Some(landmarks) => writeln!(out, "kernel: {landmarks} landmarks, since the pool is large")?,
-        None => writeln!(out, "kernel: exact, every row compared with every other")?,
+    match labelling.sampled_rows {
+        Some(rows) => writeln!(out, "fitted to a sample of {rows} rows, since the pool is large")?,
+        None => writeln!(out, "fitted to the whole pool, every row compared with every other")?,
     }
+    members(out, job)?;
     let calibration = labelling.calibration;
     if calibration.fitted {
         let right = labelling.left_out.iter().filter(|out| out.predicted == out.class).count();
@@ -119,18 +122,10 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     if rejected > 0 {
         writeln!(out, "{rejected} rows look like none of the classes: rejected")?;
     }
-    if let (Some(max_error), Some(estimated)) = (max_error, job.estimated_error) {
-        let accepted = job.accepted.iter().filter(|accepted| **accepted).count() - given;
-        writeln!(
-            out,
-            "{accepted} labels accepted for at most {:.1} % errors (estimated {:.1} %)",
-            100.0 * max_error,
-            100.0 * estimated
-        )?;
-        if !calibration.fitted {
-            writeln!(out, "  with so few labels that estimate is a guess: give at least 5 of each class")?;
-        }
+    if let (Some(max_error), Some(acceptance)) = (max_error, &job.acceptance) {
+        promise(out, job, max_error, acceptance)?;
     }
+    doubtful(out, job)?;
     if let Some(changes) = &written.changes {
         writeln!(
             out,
@@ -142,6 +137,9 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     if let Some(path) = &written.output {
         writeln!(out, "written: {}", path.display())?;
     }
+    if let Some(path) = &written.model {
+        writeln!(out, "model: {}; label further rows with handful predict", path.display())?;
+    }
     if let (Some(path), Some(rows)) = (&written.review, written.review_rows) {
         writeln!(
             out,
@@ -150,6 +148,64 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
             path.display(),
             path.display()
         )?;
+    }
+    Ok(())
+}
+
+/// What each member counted, where there are several.
+fn members(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
+    let members = &job.labelling.members;
+    if members.len() < 2 {
+        return Ok(());
+    }
+    let share = |share: &Share| format!("{} {:.0} %", share.member.name(), 100.0 * share.weight);
+    let shares = members.iter().map(share).collect::<Vec<_>>().join(", ");
+    let why = if members.iter().any(|share| share.right.is_some()) {
+        "by what they get right of labels left out"
+    } else {
+        "as no label can be left out"
+    };
+    writeln!(out, "members, {why}: {shares}")
+}
+
+/// What was promised, on what it rests, and what could be.
+fn promise(out: &mut dyn Write, job: &Job, max_error: f64, acceptance: &Acceptance) -> std::io::Result<()> {
+    let how = match acceptance.promise {
+        Promise::HighProbability => "in 95 pools of 100",
+        Promise::Expected => "on average over pools, if the labels were drawn by chance",
+    };
+    writeln!(
+        out,
+        "{} labels accepted for at most {:.1} % errors {how} (estimated {:.1} %, from {} labels left out)",
+        acceptance.count,
+        100.0 * max_error,
+        100.0 * acceptance.estimated_error,
+        acceptance.labels_left_out
+    )?;
+    if !job.labelling.calibration.fitted {
+        return writeln!(out, "  with so few labels nothing can be promised: give at least 5 of each class");
+    }
+    match acceptance.smallest_promise {
+        Some(smallest) if smallest > max_error => {
+            writeln!(out, "  the smallest share that could be promised is {:.1} %", 100.0 * smallest)
+        }
+        Some(_) => Ok(()),
+        None => writeln!(out, "  no share of errors could be promised; more labels would help"),
+    }
+}
+
+/// Given labels that the others contradict.
+fn doubtful(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
+    const SHOWN: usize = 5;
+    let doubtful = job.labelling.doubtful_labels();
+    if doubtful.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "check {} given labels that the others contradict:", doubtful.len())?;
+    for label in doubtful.iter().take(SHOWN) {
+        let classes = &job.given.classes;
+        let (class, predicted) = (&classes[label.class], &classes[label.predicted]);
+        writeln!(out, "  {} is labelled {class} and looks like {predicted}", job.table.id(label.row))?;
     }
     Ok(())
 }
@@ -190,15 +246,26 @@ fn document(job: &Job, written: &Written, max_error: Option<f64>) -> serde_json:
         "given": count(super::columns::Source::Given),
         "inferred": count(super::columns::Source::Inferred),
         "rejected": count(super::columns::Source::Rejected),
-        "landmarks": job.labelling.landmarks,
+        "sampled_rows": job.labelling.sampled_rows,
+        "members": job.labelling.members.iter().map(|share| json!({
+            "name": share.member.name(), "weight": share.weight, "right": share.right,
+        })).collect::<Vec<_>>(),
+        "doubtful_labels": job.labelling.doubtful_labels().iter().map(|label| json!({
+            "id": job.table.id(label.row),
+            "label": job.given.classes[label.class],
+            "looks_like": job.given.classes[label.predicted],
+        })).collect::<Vec<_>>(),
         "calibrated": calibration.fitted,
         "temperature": calibration.temperature,
         "labels_left_out": calibration.labels_left_out,
         "max_error": max_error,
-        "estimated_error": job.estimated_error,
+        "estimated_error": job.acceptance.as_ref().map(|acceptance| acceptance.estimated_error),
+        "promise": job.acceptance.as_ref().map(|acceptance| acceptance.promise),
+        "smallest_promise": job.acceptance.as_ref().and_then(|acceptance| acceptance.smallest_promise),
         "accepted": job.accepted.iter().filter(|accepted| **accepted).count(),
         "changed": written.changes.as_ref().map(|changes| changes.changed),
         "output": path(&written.output),
+        "model": path(&written.model),
         "review": path(&written.review),
         "review_rows": written.review_rows,
     })

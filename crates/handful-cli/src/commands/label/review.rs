@@ -1,7 +1,7 @@
 //! The rows to check by hand, as a file to fill in and feed back with `--labels`.
 //!
-//! Most informative first: a row is worth a look when its two likeliest classes are close (`1 - margin`) and when it
-//! looks like many others, which its label would then help (its familiarity).
+//! Most informative first: the first rows are chosen to cover what is doubtful, so that twenty of them ask twenty different
+//! things ([`handful_label::PreparedPool::review`]); the rest follow by falling doubt.
 
 use std::path::Path;
 
@@ -10,16 +10,27 @@ use handful_data::atomic;
 use super::Job;
 use crate::error::CliError;
 
+/// Rows that are chosen to cover; nobody checks more in one sitting.
+const COVERING: usize = 200;
+
 /// Writes the rows that were neither given, accepted nor rejected; without --max-error, all that were not given.
 /// Returns how many there are.
 pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
     let rows = &job.labelling.rows;
-    let everything = job.estimated_error.is_none();
-    let mut order: Vec<usize> = (0..rows.len())
-        .filter(|&row| !rows[row].given && !job.rejected[row] && (everything || !job.accepted[row]))
+    let everything = job.acceptance.is_none();
+    let open: Vec<bool> = (0..rows.len())
+        .map(|row| !rows[row].given && !job.rejected[row] && (everything || !job.accepted[row]))
         .collect();
-    let worth = |row: usize| (1.0 - rows[row].margin) * rows[row].familiarity.max(0.0);
-    order.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)).then(a.cmp(&b)));
+    let mut rest = open.clone();
+    let mut order = Vec::new();
+    if open.contains(&true) {
+        let first = job.prepared.review(&job.labelling, &open, COVERING).map_err(CliError::usage)?;
+        order.extend(first.rows.iter().map(|chosen| chosen.row));
+        order.iter().for_each(|&row| rest[row] = false);
+    }
+    let mut last: Vec<usize> = (0..rows.len()).filter(|&row| rest[row]).collect();
+    last.sort_by(|&a, &b| rows[a].probability.total_cmp(&rows[b].probability).then(a.cmp(&b)));
+    order.extend(last);
     atomic::write(path, |out| {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record([

@@ -10,6 +10,8 @@ pub struct TextPool {
     pub table: FeatureTable,
     /// Rows that the table itself labels.
     pub labels: Vec<(usize, String)>,
+    /// What made the features.
+    pub network: String,
 }
 
 /// The pool as texts, if it is a table of such.
@@ -23,7 +25,7 @@ pub fn open(args: &LabelArgs) -> Result<Option<TextPool>, CliError> {
     let cache = Cache::of(args.cache.as_deref());
     let pool = text::open(&args.pool, &args.text, &args.network.weights, cache)?;
     eprintln!("features: {}", pool.encoder);
-    Ok(Some(TextPool { table: pool.table, labels: pool.labels }))
+    Ok(Some(TextPool { table: pool.table, labels: pool.labels, network: pool.network }))
 }
 
 /// A build without networks reads no texts.

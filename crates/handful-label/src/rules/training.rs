@@ -5,16 +5,17 @@
 //! each round: rank every label by IDA; the best of each class join with a light weight; fit and smooth again
 //! ```
 
-use super::LabelParams;
-use super::head::{Example, SoftmaxHead};
-use crate::graph::kernel_graph::KernelGraph;
-use crate::linalg::Matrix;
-use crate::paper::ida::WhitenedPool;
-use crate::solution::argmax;
+use handful::Matrix;
+use handful::fit::head::{Example, SoftmaxHead};
+use handful::graph::kernel_graph::KernelGraph;
+use handful::paper::ida::WhitenedPool;
+use handful::solution::argmax;
+
+use crate::params::SmoothingParams;
 
 /// What the passes of one pool share.
 pub(crate) struct Trainer<'a> {
-    pub params: &'a LabelParams,
+    pub params: &'a SmoothingParams,
     pub ways: usize,
     /// Smoothed unit rows.
     pub features: &'a Matrix<f32>,

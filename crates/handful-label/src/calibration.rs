@@ -5,8 +5,7 @@
 //! the labels left out plus a pull towards the temperature that fitted the validation classes (`Prior`). With fewer
 //! than [`ENOUGH`] labels left out that prior alone is used, and said so.
 
-use super::acceptance::LOSS_MARGIN;
-use super::head::Example;
+use handful::fit::head::Example;
 
 /// Labels left out from which a temperature is fitted.
 pub const ENOUGH: usize = 10;
@@ -53,8 +52,17 @@ pub(crate) fn parts(given: &[Example], ways: usize, most: usize) -> Vec<Vec<Exam
     parts
 }
 
+/// What was said about a left-out label.
+#[derive(Clone, Debug)]
+pub(crate) struct Tested {
+    pub probabilities: Vec<f32>,
+    pub class: usize,
+    /// What it counts: more where the pool holds more of its class than the labels do.
+    pub weight: f64,
+}
+
 /// Fits the temperature to probabilities of left-out labels and their true classes.
-pub(crate) fn fit(left_out: &[(Vec<f32>, usize)], prior: Prior) -> Calibration {
+pub(crate) fn fit(left_out: &[Tested], prior: Prior) -> Calibration {
     let labels_left_out = left_out.len();
     if labels_left_out < ENOUGH {
         return Calibration { temperature: prior.temperature, labels_left_out, fitted: false };
@@ -64,10 +72,10 @@ pub(crate) fn fit(left_out: &[(Vec<f32>, usize)], prior: Prior) -> Calibration {
     Calibration { temperature, labels_left_out, fitted: true }
 }
 
-/// The largest temperature that the labels left out do not speak against.
-pub(crate) fn upper_temperature(left_out: &[(Vec<f32>, usize)], fitted: &Calibration, prior: Prior) -> f64 {
+/// The largest temperature whose log-loss on the labels left out is within `margin` of the best one's.
+pub(crate) fn upper_temperature(left_out: &[Tested], fitted: &Calibration, prior: Prior, margin: f64) -> f64 {
     let best = loss(left_out, fitted.temperature.ln(), prior);
-    let within = |log_t: &f64| loss(left_out, *log_t, prior) <= best + LOSS_MARGIN;
+    let within = |log_t: &f64| loss(left_out, *log_t, prior) <= best + margin;
     grid().filter(within).last().map_or(fitted.temperature, f64::exp).max(fitted.temperature)
 }
 
@@ -75,9 +83,10 @@ fn grid() -> impl Iterator<Item = f64> {
     (-60..=40).map(|step| f64::from(step) / 20.0)
 }
 
-fn loss(left_out: &[(Vec<f32>, usize)], log_t: f64, prior: Prior) -> f64 {
-    let label = |(probabilities, class): &(Vec<f32>, usize)| {
-        -tempered(probabilities, log_t.exp())[*class].max(f64::MIN_POSITIVE).ln()
+fn loss(left_out: &[Tested], log_t: f64, prior: Prior) -> f64 {
+    let label = |tested: &Tested| {
+        -tested.weight
+            * tempered(&tested.probabilities, log_t.exp())[tested.class].max(f64::MIN_POSITIVE).ln()
     };
     let pull = (log_t - prior.temperature.ln()).powi(2);
     left_out.iter().map(label).sum::<f64>() + prior.weight * pull
@@ -122,8 +131,10 @@ mod tests {
     #[test]
     fn overconfident_probabilities_are_flattened_and_timid_ones_sharpened() {
         // Says 0.9 and is right three times in four; or says 0.55 and is always right.
-        let bold: Vec<_> = (0..400).map(|at| (vec![0.9, 0.1], usize::from(at % 4 == 0))).collect();
-        let timid: Vec<_> = (0..400).map(|_| (vec![0.55, 0.45], 0)).collect();
+        let tested =
+            |first: f32, class: usize| Tested { probabilities: vec![first, 1.0 - first], class, weight: 1.0 };
+        let bold: Vec<_> = (0..400).map(|at| tested(0.9, usize::from(at % 4 == 0))).collect();
+        let timid: Vec<_> = (0..400).map(|_| tested(0.55, 0)).collect();
         let bold = fit(&bold, PRIOR);
         assert!((tempered(&[0.9, 0.1], bold.temperature)[0] - 0.75).abs() < 0.05, "{bold:?}");
         assert!(tempered(&[0.55, 0.45], fit(&timid, PRIOR).temperature)[0] > 0.9);
@@ -131,7 +142,8 @@ mod tests {
 
     #[test]
     fn few_labels_leave_it_uncalibrated() {
-        let calibration = fit(&[(vec![0.9, 0.1], 0), (vec![0.2, 0.8], 1)], PRIOR);
+        let tested = |class: usize| Tested { probabilities: vec![0.9, 0.1], class, weight: 1.0 };
+        let calibration = fit(&[tested(0), tested(1)], PRIOR);
         assert!(!calibration.fitted && calibration.temperature == 0.6);
         let given = [0, 0, 1, 1].map(|class| Example { row: class, class, weight: 1.0 });
         assert!(parts(&given, 2, 0).is_empty(), "asked to leave none out");

@@ -1,26 +1,18 @@
-//! From features as they come to the few coordinates in which rows are compared.
+//! Principal directions of many rows, without a factorisation of a d x d matrix.
 //!
-//! Each row becomes `z = u(u(sqrt x) - m)` (u divides by the length, the root keeps the sign and is left out where features
-//! are signed, m is the mean), which is what the preset `default` of dm-ida does to its features plus centring, and then
-//! its coordinates on the leading principal directions. The directions come from a sample of the pool by subspace iteration, started from random sums
-//! of its rows: a few products with the sample instead of a factorisation of a d x d matrix.
+//! Subspace iteration from random sums of the rows: a few products with a sample, until another is expected to raise the
+//! variance along the directions by next to nothing.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
-use super::LabelError;
-use super::pool::PoolRows;
-use crate::graph::evenly_spread;
-use crate::linalg::Matrix;
-use crate::linalg::dense::symmetric_eigen;
-use crate::linalg::sums::{dot_by_lanes, squared_length, unit};
+use super::Matrix;
+use super::dense::symmetric_eigen;
+use super::sums::{dot_by_lanes, squared_length, unit};
 use crate::scalar::Scalar;
-use crate::signed::are_signed;
 use crate::simd::PaddedRows;
 
-/// Rows that mean and directions are computed from.
-const SAMPLE: usize = 4096;
 /// Directions carried besides those wanted, so that the last wanted ones converge too.
 const SPARE: usize = 16;
 /// Products with the sample's scatter go on until the next is expected to raise the variance along the directions by
@@ -32,31 +24,18 @@ const MOST_ITERATIONS: usize = 10;
 /// Rows of a block of the sample, and blocks of a group.
 const SAMPLE_BLOCK: usize = 64;
 const GROUP: usize = 8;
-/// Rows handled at a time by one thread; sums over blocks are taken in this unit, whatever the number of threads.
-const BLOCK: usize = 256;
 
-/// Mean and principal directions of a pool.
-pub(crate) struct Projection {
-    /// Whether the root is taken.
-    rooted: bool,
-    mean: Vec<f32>,
+/// The leading principal directions of some rows, which are taken as centred.
+#[derive(Debug)]
+pub struct PrincipalDirections {
     directions: PaddedRows<f32>,
 }
 
-impl Projection {
-    /// Learns both from a sample.
-    pub fn fit(pool: &dyn PoolRows, components: usize, seed: u64) -> Result<Self, LabelError> {
-        let numbers = evenly_spread(pool.rows(), SAMPLE);
-        let mut sample = pool.gather(&numbers);
-        if let Some((row, column, value)) = sample.first_non_finite() {
-            return Err(LabelError::NotFinite { row: numbers[row], column, value });
-        }
+impl PrincipalDirections {
+    /// Finds at most `components` directions; `seed` decides where the iteration starts.
+    pub fn fit(sample: &Matrix<f32>, components: usize, seed: u64) -> Self {
         let columns = sample.columns();
-        let rooted = !are_signed([sample.as_slice()]);
-        sample.as_mut_slice().par_chunks_mut(columns).for_each(|row| unit_root(row, rooted));
-        let mean = sample.mean_row();
-        sample.as_mut_slice().par_chunks_mut(columns).for_each(|row| centred_unit(row, &mean));
-        let sample = Sample::new(&sample);
+        let sample = Sample::new(sample);
         let wanted = components.min(columns).min(sample.rows);
         let carried = (wanted + SPARE).min(columns).min(sample.rows.max(1));
         let weights = sample.random_weights(carried, seed);
@@ -76,45 +55,33 @@ impl Projection {
             last_rise = rise;
         }
         let directions = leading(&directions, &scores, wanted);
-        Ok(Self { rooted, mean, directions: PaddedRows::from_matrix(&directions) })
+        Self { directions: PaddedRows::from_matrix(&directions) }
     }
 
-    /// Coordinates of every row of the pool; reads it once.
-    pub fn apply(&self, pool: &dyn PoolRows) -> Result<Matrix<f32>, LabelError> {
-        let (columns, components) = (pool.dim(), self.directions.rows());
-        let mut out = Matrix::zeros(pool.rows(), components);
-        let mut bad = None;
-        pool.for_each_block(&mut |first, values| {
-            if let Some(at) =
-                (!all_finite(values)).then(|| values.iter().position(|v| !v.is_finite())).flatten()
-            {
-                bad.get_or_insert(LabelError::NotFinite {
-                    row: first + at / columns,
-                    column: at % columns,
-                    value: f64::from(values[at]),
-                });
-                return;
-            }
-            let to = &mut out.as_mut_slice()[first * components..][..values.len() / columns * components];
-            to.par_chunks_mut(BLOCK * components)
-                .zip(values.par_chunks(BLOCK * columns))
-                .for_each(|(to, rows)| self.project(rows, columns, to));
-        })
-        .map_err(LabelError::Read)?;
-        bad.map_or(Ok(out), Err)
+    /// Wraps directions found earlier, one a row.
+    pub fn from_matrix(directions: &Matrix<f32>) -> Self {
+        Self { directions: PaddedRows::from_matrix(directions) }
     }
 
-    fn project(&self, rows: &[f32], columns: usize, to: &mut [f32]) {
-        let components = self.directions.rows();
-        let mut padded = PaddedRows::zeros(rows.len() / columns, columns);
-        for (at, row) in rows.chunks_exact(columns).enumerate() {
-            let copy = &mut padded.row_mut(at)[..columns];
-            copy.copy_from_slice(row);
-            unit_root(copy, self.rooted);
-            centred_unit(copy, &self.mean);
-        }
+    /// The directions, one a row.
+    pub fn to_matrix(&self) -> Matrix<f32> {
+        let columns = self.directions.columns();
+        let row = |row: usize| self.directions.row(row)[..columns].to_vec();
+        Matrix::from_vec(self.directions.rows(), columns, (0..self.directions.rows()).flat_map(row).collect())
+    }
+
+    /// Number of directions.
+    pub fn components(&self) -> usize {
+        self.directions.rows()
+    }
+
+    /// Coordinates of `count` rows, which `fill` writes one at a time.
+    pub fn project(&self, count: usize, fill: impl Fn(usize, &mut [f32]), to: &mut [f32]) {
+        let columns = self.directions.columns();
+        let mut padded = PaddedRows::zeros(count, columns);
+        (0..count).for_each(|row| fill(row, &mut padded.row_mut(row)[..columns]));
         let scores = products(&padded, &self.directions);
-        for (at, to) in to.chunks_exact_mut(components).enumerate() {
+        for (at, to) in to.chunks_exact_mut(self.components().max(1)).enumerate() {
             for (component, to) in to.iter_mut().enumerate() {
                 *to = scores.row(component)[at];
             }
@@ -122,25 +89,8 @@ impl Projection {
     }
 }
 
-fn all_finite(values: &[f32]) -> bool {
-    values.iter().fold(true, |finite, value| finite & value.is_finite())
-}
-
-/// `sqrt|x| sign(x)` if wanted, then unit length; a row of zeros stays.
-fn unit_root(row: &mut [f32], rooted: bool) {
-    if rooted {
-        row.iter_mut().for_each(|value| *value = value.abs().sqrt().copysign(*value));
-    }
-    unit(row);
-}
-
-fn centred_unit(row: &mut [f32], mean: &[f32]) {
-    row.iter_mut().zip(mean).for_each(|(value, mean)| *value -= mean);
-    unit(row);
-}
-
 /// `out[a][b]`: inner product of row b of `rows` with row a of `weights`.
-pub(crate) fn products(rows: &PaddedRows<f32>, weights: &PaddedRows<f32>) -> PaddedRows<f32> {
+fn products(rows: &PaddedRows<f32>, weights: &PaddedRows<f32>) -> PaddedRows<f32> {
     let mut out = PaddedRows::zeros(weights.rows(), rows.rows());
     f32::kernels().scores(rows, weights, &vec![0.0; weights.rows()], &mut out);
     out
@@ -248,66 +198,4 @@ fn orthonormal(mut rows: Matrix<f32>) -> Matrix<f32> {
         lengths.fill(1.0);
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pool(rows: usize, columns: usize) -> Matrix<f32> {
-        let mut rng = ChaCha8Rng::seed_from_u64(5);
-        // Three strong directions among weak ones.
-        let strong: Vec<f32> = (0..3 * columns).map(|_| rng.random_range(0.0..2.0)).collect();
-        let mut values = Vec::new();
-        for _ in 0..rows {
-            let weights: [f32; 3] = std::array::from_fn(|_| rng.random_range(0.0..1.0));
-            for column in 0..columns {
-                let along: f32 = (0..3).map(|which| weights[which] * strong[which * columns + column]).sum();
-                values.push(along + rng.random_range(0.0..0.1));
-            }
-        }
-        Matrix::from_vec(rows, columns, values)
-    }
-
-    #[test]
-    fn leading_directions_are_those_of_the_full_factorisation() {
-        let pool = pool(300, 20);
-        let projected = Projection::fit(&pool, 2, 1).expect("finite").apply(&pool).expect("readable");
-        let mut rows = pool.clone();
-        let rooted = !are_signed([rows.as_slice()]);
-        rows.as_mut_slice().chunks_exact_mut(20).for_each(|row| unit_root(row, rooted));
-        let mean = rows.mean_row();
-        rows.as_mut_slice().chunks_exact_mut(20).for_each(|row| centred_unit(row, &mean));
-        let rows: Matrix<f64> = rows.cast();
-        let mut scatter = vec![0.0; 400];
-        for row in rows.iter_rows() {
-            (0..400).for_each(|at| scatter[at] += row[at / 20] * row[at % 20]);
-        }
-        let (_, vectors) = symmetric_eigen(&Matrix::from_vec(20, 20, scatter));
-        for component in 0..2 {
-            let exact = rows.iter_rows().map(|row| -> f64 {
-                row.iter().zip(vectors.column(component).iter()).map(|(a, b)| a * b).sum()
-            });
-            let pairs: Vec<(f64, f64)> =
-                exact.zip(projected.iter_rows().map(|row| f64::from(row[component]))).collect();
-            let sign: f64 = pairs.iter().map(|(a, b)| a * b).sum::<f64>().signum();
-            assert!(pairs.iter().all(|(a, b)| (a - sign * b).abs() < 1e-3));
-        }
-    }
-
-    #[test]
-    fn fewer_rows_than_directions_and_rows_of_zeros_are_fine() {
-        let mut few = pool(3, 40);
-        few.row_mut(1).fill(0.0);
-        let projected = Projection::fit(&few, 128, 1).expect("finite").apply(&few).expect("readable");
-        assert!(projected.rows() == 3 && projected.first_non_finite().is_none());
-    }
-
-    #[test]
-    fn a_bad_value_is_located() {
-        let mut bad = pool(10, 4);
-        bad.row_mut(7)[2] = f32::NAN;
-        let error = Projection::fit(&bad, 2, 1).err().expect("NaN is refused");
-        assert!(matches!(error, LabelError::NotFinite { row: 7, column: 2, .. }));
-    }
 }

@@ -8,7 +8,7 @@ use super::pool::ReadError;
 pub enum LabelError {
     /// A parameter outside its range.
     #[error(transparent)]
-    Parameter(#[from] crate::error::ParamError),
+    Parameter(#[from] handful::error::ParamError),
     /// Labels of fewer than two classes.
     #[error("the labels name {ways} class, and there must be at least 2 to tell apart")]
     TooFewClasses {
@@ -47,6 +47,37 @@ pub enum LabelError {
         /// The value found.
         value: f64,
     },
+    /// A method could not do the pool as one task.
+    #[error("{method} cannot label this pool: {source}")]
+    Method {
+        /// The method.
+        method: &'static str,
+        /// Why.
+        source: handful::error::TaskError,
+    },
+    /// A pool beyond what a method's kernel can hold.
+    #[error(
+        "{method} compares every row with every other and is limited to {most} rows; the pool has {rows}"
+    )]
+    TooManyRows {
+        /// The method.
+        method: &'static str,
+        /// Rows of the pool.
+        rows: usize,
+        /// The most it can do.
+        most: usize,
+    },
+    /// Features of another width than the model's.
+    #[error("the model was fitted to features of {expected} columns, and these have {found}")]
+    Columns {
+        /// Columns of the model.
+        expected: usize,
+        /// Columns found.
+        found: usize,
+    },
+    /// Nothing to choose from.
+    #[error("every row of the pool is labelled already")]
+    NothingToChoose,
     /// The pool could not be read to its end.
     #[error("{0}")]
     Read(ReadError),

@@ -4,15 +4,13 @@
 //! The least familiar rows of the pool, in a few clusters, then stand for "something else": a head that may also
 //! answer with one of them says how much of a row's probability is left for the known classes. A pool without
 //! strangers has least familiar rows too; so nothing is rejected by that number alone, but by comparison with labelled
-//! rows that were left out (see [`super::Labelling::reject`]).
+//! rows that were left out (see [`crate::Labelling::reject`]).
 
-use super::LabelParams;
-use super::head::{Example, SoftmaxHead};
-use crate::graph::kernel_graph::{KernelGraph, spherical_means};
-use crate::graph::neighbours::Neighbours;
-use crate::linalg::Matrix;
-use crate::linalg::sums::dot_by_lanes;
-use crate::linalg::sums::unit;
+use handful::Matrix;
+use handful::fit::head::{Example, SoftmaxHead};
+use handful::graph::kernel_graph::spherical_means;
+use handful::graph::neighbours::Neighbours;
+use handful::linalg::{dot, unit};
 
 /// Share of the pool, least familiar first, that stands for everything else.
 const STRANGE_SHARE: f64 = 0.3;
@@ -24,20 +22,30 @@ const MOST: usize = 4000;
 const CLUSTER_WEIGHT: f64 = 5.0;
 
 /// The largest cosine of each row with a class's mean labelled row.
-pub(crate) fn nearest_class(features: &Matrix<f32>, given: &[Example], ways: usize) -> Vec<f32> {
+fn nearest_class(features: &Matrix<f32>, given: &[Example], ways: usize) -> Vec<f32> {
+    nearest_mean(features, &class_means(features, given, ways))
+}
+
+/// The mean labelled row of each class, of unit length.
+pub(crate) fn class_means(features: &Matrix<f32>, given: &[Example], ways: usize) -> Matrix<f32> {
     let mut means = Matrix::<f32>::zeros(ways, features.columns());
     for example in given {
         let mean = means.row_mut(example.class).iter_mut();
         mean.zip(features.row(example.row)).for_each(|(mean, value)| *mean += value);
     }
     (0..ways).for_each(|class| unit(means.row_mut(class)));
-    let nearest = Neighbours::find(features, &means, 1);
-    let cosine = |row: usize| dot_by_lanes(features.row(row), means.row(nearest.of_row(row)[0] as usize));
+    means
+}
+
+/// The largest cosine of each row with one of the means.
+pub(crate) fn nearest_mean(features: &Matrix<f32>, means: &Matrix<f32>) -> Vec<f32> {
+    let nearest = Neighbours::find(features, means, 1);
+    let cosine = |row: usize| dot(features.row(row), means.row(nearest.of_row(row)[0] as usize));
     (0..features.rows()).map(cosine).collect()
 }
 
 /// The clusters of the least familiar rows, as examples of classes behind the known ones.
-pub(crate) fn strangers(
+fn strangers(
     features: &Matrix<f32>,
     familiarity: &[f32],
     given: &[Example],
@@ -64,19 +72,37 @@ pub(crate) fn strangers(
 }
 
 /// The probability of each row that it belongs to one of the known classes rather than to a cluster of strangers.
-pub(crate) fn known_probability(
-    params: &LabelParams,
+fn known_probability(
     features: &Matrix<f32>,
-    graph: &KernelGraph,
     given: &[Example],
     strangers: &[Example],
-    ways: usize,
-    clusters: usize,
-) -> Vec<f32> {
+    (ways, clusters): (usize, usize),
+    inverse_penalty: f64,
+) -> Matrix<f32> {
     let examples: Vec<Example> = given.iter().chain(strangers).copied().collect();
-    let head = SoftmaxHead::fit(features, &examples, ways + clusters, params.inverse_penalty, None);
+    let head = SoftmaxHead::fit(features, &examples, ways + clusters, inverse_penalty, None);
     let probabilities = head.probabilities(features);
     let known: Vec<f32> = probabilities.iter_rows().map(|row| row[..ways].iter().sum()).collect();
-    let known = Matrix::from_vec(known.len(), 1, known);
-    graph.smooth(&known, params.prediction_share, params.prediction_rounds).as_slice().to_vec()
+    Matrix::from_vec(known.len(), 1, known)
+}
+
+/// How familiar every row is; `smooth` spreads what is known of a row among its neighbours.
+pub(crate) fn familiarity(
+    features: &Matrix<f32>,
+    given: &[Example],
+    ways: usize,
+    look_for_strangers: bool,
+    inverse_penalty: f64,
+    smooth: impl Fn(&Matrix<f32>) -> Matrix<f32>,
+) -> Vec<f32> {
+    let cosine = nearest_class(features, given, ways);
+    if !look_for_strangers {
+        return cosine;
+    }
+    let (strangers, clusters) = strangers(features, &cosine, given, ways);
+    if clusters == 0 {
+        return cosine;
+    }
+    let known = known_probability(features, given, &strangers, (ways, clusters), inverse_penalty);
+    smooth(&known).as_slice().to_vec()
 }

@@ -1,0 +1,229 @@
+//! Which labels to accept so that at most a promised share of them is wrong.
+//!
+//! Rows are taken by rising estimated error. What that estimate rests on are labels that were left out, and those are
+//! about as many of each class whatever the pool is like; so a left-out label counts `C share_c` (at most 5), its class's
+//! share of the pool against an even one. Two promises:
+//!
+//! - [`Promise::HighProbability`]: *this* pool keeps the promise, in 95 pools of 100. The temperature of the probabilities
+//!   is raised to the upper end of what the left-out labels support (log-likelihood within [`MARGIN`] of the best), no row
+//!   counts less than [`CLASS_FLOOR`] of how often its class was wrong among the left-out labels, and k rows are accepted
+//!   only if more than `max_error k` wrong ones among them, Poisson distributed, have probability 5% at most.
+//! - [`Promise::Expected`]: the share of wrong labels is `max_error` *on average over pools*, by conformal selection (Jin
+//!   and Candes 2023): a row's p-value is the weighted share of left-out labels that were wrong and looked at least as
+//!   certain, and Benjamini and Hochberg's rule picks the rows. It assumes that left-out labels are drawn as the pool's
+//!   rows are, up to the class shares.
+//!
+//! `smoothing` keeps its rule of release 0.1: the mean of the estimated errors stays within the promise.
+
+use serde::{Deserialize, Serialize};
+
+/// How far the log-likelihood may fall below its best, in nats, for [`Promise::HighProbability`].
+pub(crate) const MARGIN: f64 = 1.0;
+/// The same for the rule `smoothing`: half the 90% point of chi-squared with one degree of freedom.
+pub(crate) const SMOOTHING_MARGIN: f64 = 1.35;
+/// The least a row's error counts, in errors of its class among the left-out labels.
+pub(crate) const CLASS_FLOOR: f64 = 0.3;
+/// The probability with which the promise may break.
+const RISK: f64 = 0.05;
+/// The fewest rows about which a share can be promised.
+const FEWEST: usize = 10;
+/// Promises that are tried to find the smallest that can be kept.
+const PROMISES: [f64; 12] = [0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5];
+
+/// What is promised about the accepted rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promise {
+    /// The share of wrong labels stays within the limit, with 95% confidence.
+    #[default]
+    HighProbability,
+    /// The share of wrong labels is within the limit on average.
+    Expected,
+}
+
+/// Which rows were accepted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Acceptance {
+    /// Whether each row is; given labels always are.
+    pub accepted: Vec<bool>,
+    /// Rows accepted, given ones not counted.
+    pub count: usize,
+    /// The estimated share of wrong labels among those.
+    pub estimated_error: f64,
+    /// What was promised.
+    pub promise: Promise,
+    /// Left-out labels that the promise rests on.
+    pub labels_left_out: usize,
+    /// The smallest of a list of promises under which anything could be accepted.
+    pub smallest_promise: Option<f64>,
+}
+
+/// A left-out label: its estimated error, whether it was labelled wrongly, and what it counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Witness {
+    pub error: f64,
+    pub wrong: bool,
+    pub weight: f64,
+}
+
+/// How rows are taken.
+pub(crate) enum Rule<'a> {
+    /// While the mean error stays within the promise.
+    Mean,
+    /// While the promise holds with 95% confidence.
+    Tail,
+    /// By conformal selection.
+    Conformal(&'a [Witness]),
+}
+
+/// Takes rows by rising estimated error; returns which, how many, and their mean error.
+pub(crate) fn accept(
+    errors: &[f64],
+    candidates: &[bool],
+    max_error: f64,
+    rule: &Rule<'_>,
+) -> (Vec<bool>, usize, f64) {
+    let mut order: Vec<usize> = (0..errors.len()).filter(|&row| candidates[row]).collect();
+    order.sort_by(|&a, &b| errors[a].total_cmp(&errors[b]).then(a.cmp(&b)));
+    let count = match rule {
+        Rule::Mean => within_mean(errors, &order, max_error),
+        Rule::Tail => within_tail(errors, &order, max_error),
+        Rule::Conformal(witnesses) => selected(errors, &order, witnesses, max_error),
+    };
+    let mut accepted = vec![false; errors.len()];
+    order[..count].iter().for_each(|&row| accepted[row] = true);
+    let sum: f64 = order[..count].iter().map(|&row| errors[row]).sum();
+    (accepted, count, sum / count.max(1) as f64)
+}
+
+/// The smallest promise under which anything is accepted.
+pub(crate) fn smallest_promise(errors: &[f64], candidates: &[bool], rule: &Rule<'_>) -> Option<f64> {
+    PROMISES.into_iter().find(|&promise| accept(errors, candidates, promise, rule).1 > 0)
+}
+
+fn within_mean(errors: &[f64], order: &[usize], max_error: f64) -> usize {
+    let mut sum = 0.0;
+    for (count, &row) in order.iter().enumerate() {
+        if sum + errors[row] > max_error * (count + 1) as f64 {
+            return count;
+        }
+        sum += errors[row];
+    }
+    order.len()
+}
+
+fn within_tail(errors: &[f64], order: &[usize], max_error: f64) -> usize {
+    let (mut sum, mut best) = (0.0, 0);
+    for (at, &row) in order.iter().enumerate() {
+        sum += errors[row];
+        let count = at + 1;
+        let allowed = (max_error * count as f64 + 1e-9).floor();
+        // Beyond this the tail is far above the risk, and rows only get worse.
+        if sum > allowed + 1.0 {
+            break;
+        }
+        if count >= FEWEST && poisson_tail(allowed, sum) <= RISK {
+            best = count;
+        }
+    }
+    best
+}
+
+/// Probability that a Poisson variable of this mean is above `count`.
+fn poisson_tail(count: f64, mean: f64) -> f64 {
+    let mut term = (-mean).exp();
+    let mut sum = term;
+    for k in 1..=count as u64 {
+        term *= mean / k as f64;
+        sum += term;
+    }
+    // A mean so large that the first term underflows is one that no count near the limit can reach.
+    if mean > 700.0 { if count < mean { 1.0 } else { 0.0 } } else { (1.0 - sum).max(0.0) }
+}
+
+fn selected(errors: &[f64], order: &[usize], witnesses: &[Witness], max_error: f64) -> usize {
+    let largest = witnesses.iter().map(|witness| witness.weight).fold(0.0, f64::max);
+    let total: f64 = witnesses.iter().map(|witness| witness.weight).sum::<f64>() + largest;
+    let mut wrong: Vec<&Witness> = witnesses.iter().filter(|witness| witness.wrong).collect();
+    wrong.sort_by(|a, b| a.error.total_cmp(&b.error));
+    if total <= 0.0 {
+        return 0;
+    }
+    let (mut at, mut weight, mut best) = (0, largest, 0);
+    for (count, &row) in order.iter().enumerate() {
+        while at < wrong.len() && wrong[at].error <= errors[row] {
+            weight += wrong[at].weight;
+            at += 1;
+        }
+        if weight / total <= max_error * (count + 1) as f64 / order.len() as f64 {
+            best = count + 1;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_stays_within_the_promise_and_no_further_row_would_fit() {
+        let errors = [0.5, 0.0, 0.02, 0.3, 0.1, 0.9];
+        let candidates = [true, true, true, true, true, false];
+        let (accepted, count, error) = accept(&errors, &candidates, 0.05, &Rule::Mean);
+        assert_eq!(accepted, [false, true, true, false, true, false]);
+        assert_eq!(count, 3);
+        assert!((error - 0.04).abs() < 1e-12);
+        assert_eq!(accept(&[0.2], &[true], 0.1, &Rule::Mean).1, 0);
+    }
+
+    #[test]
+    fn poisson_tails_are_those_of_tables() {
+        for (count, mean, tail) in
+            [(0.0, 0.05, 0.04877), (2.0, 0.8, 0.04742), (10.0, 6.2, 0.0514), (5.0, 2.6, 0.0490)]
+        {
+            assert!(
+                (poisson_tail(count, mean) - tail).abs() < 1e-3,
+                "{count} {mean} {}",
+                poisson_tail(count, mean)
+            );
+        }
+        assert_eq!(poisson_tail(100.0, 900.0), 1.0);
+    }
+
+    #[test]
+    fn few_errors_among_many_rows_are_needed_for_confidence() {
+        let errors = vec![0.01; 1000];
+        let all = vec![true; 1000];
+        let (_, count, _) = accept(&errors, &all, 0.05, &Rule::Tail);
+        assert_eq!(count, 1000, "10 expected, 50 allowed");
+        assert_eq!(accept(&[0.04; 20], &[true; 20], 0.05, &Rule::Tail).1, 0, "0.8 expected, 1 allowed");
+        assert_eq!(
+            accept(&[0.0; 9], &[true; 9], 0.05, &Rule::Tail).1,
+            0,
+            "nine rows are too few to promise about"
+        );
+    }
+
+    #[test]
+    fn conformal_selection_is_the_rule_of_benjamini_and_hochberg() {
+        let witness = |error: f64, wrong: bool| Witness { error, wrong, weight: 1.0 };
+        let mut witnesses: Vec<Witness> = (0..95).map(|at| witness(f64::from(at) / 100.0, false)).collect();
+        witnesses.extend((0..5).map(|at| witness(0.5 + f64::from(at) / 10.0, true)));
+        let errors: Vec<f64> = (0..100).map(|at| f64::from(at) / 100.0).collect();
+        let all = vec![true; 100];
+        let (_, count, _) = accept(&errors, &all, 0.05, &Rule::Conformal(&witnesses));
+        // p-values: (wrong ones at least as certain + 1) / 101.
+        let p = |error: f64| {
+            (1.0 + witnesses.iter().filter(|w| w.wrong && w.error <= error).count() as f64) / 101.0
+        };
+        let slow = (1..=100).rev().find(|&k| p(errors[k - 1]) <= 0.05 * k as f64 / 100.0).unwrap_or(0);
+        assert_eq!(count, slow);
+        assert!(count > 20);
+        assert_eq!(
+            accept(&errors, &all, 0.05, &Rule::Conformal(&[])).1,
+            0,
+            "nothing left out, nothing known"
+        );
+    }
+}
