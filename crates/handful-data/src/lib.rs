@@ -9,8 +9,11 @@ pub mod atomic;
 mod class_vectors;
 pub mod datasets;
 mod error;
+pub mod labels;
+pub mod lock;
 mod readers;
 pub mod shipped;
+pub mod spreadsheet;
 pub mod synthetic;
 mod table;
 mod tasks;
@@ -18,9 +21,8 @@ mod writers;
 
 pub use class_vectors::ClassVectors;
 pub use error::DataError;
-pub use readers::{
-    OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
-};
+pub use labels::read_labels;
+pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,

@@ -25,7 +25,7 @@ use crate::rules::smoothing::SmoothingPool;
 const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
-const MANY_CELLS: usize = 40_000_000;
+pub(crate) const MANY_CELLS: usize = 40_000_000;
 /// What of the head is in the labels.
 const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
@@ -137,7 +137,21 @@ impl PreparedPool {
     /// # Errors
     /// Labels that do not fit the pool or contradict each other.
     pub fn fit(&self, labels: &[(usize, usize)], ways: usize) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, None)
+        self.fit_with(labels, ways, &[], None)
+    }
+
+    /// The same, where the labels of some rows were drawn from the pool by chance (`choose --random`): promises then rest
+    /// on those alone, and need not guess how the other labels were come by.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn fit_audited(
+        &self,
+        labels: &[(usize, usize)],
+        ways: usize,
+        audit: &[usize],
+    ) -> Result<LabelFit, LabelError> {
+        self.fit_with(labels, ways, audit, None)
     }
 
     /// The same without leaving labels out: weights and calibration are those of an earlier fit with as many classes.
@@ -150,23 +164,26 @@ impl PreparedPool {
         ways: usize,
         evidence: &LabelEvidence,
     ) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, (evidence.ways == ways).then_some(&evidence.evidence))
+        self.fit_with(labels, ways, &[], (evidence.ways == ways).then_some(&evidence.evidence))
     }
 
     fn fit_with(
         &self,
         labels: &[(usize, usize)],
         ways: usize,
+        audit: &[usize],
         evidence: Option<&Evidence>,
     ) -> Result<LabelFit, LabelError> {
         let own = self.rows();
         if let Some(&(row, _)) = labels.iter().find(|(row, _)| *row >= own) {
             return Err(LabelError::RowRange { row, rows: own });
         }
-        let Some(prototypes) = self.source.prototypes() else { return self.fit_all(labels, ways, evidence) };
+        let Some(prototypes) = self.source.prototypes() else {
+            return self.fit_all(labels, ways, audit, evidence);
+        };
         let behind = prototypes.classes.iter().enumerate().map(|(at, &class)| (own + at, class));
         let labels: Vec<(usize, usize)> = labels.iter().copied().chain(behind).collect();
-        let mut fit = self.fit_all(&labels, ways, evidence)?;
+        let mut fit = self.fit_all(&labels, ways, audit, evidence)?;
         fit.labelling.keep_rows(own);
         Ok(fit)
     }
@@ -176,6 +193,7 @@ impl PreparedPool {
         &self,
         labels: &[(usize, usize)],
         ways: usize,
+        audit: &[usize],
         evidence: Option<&Evidence>,
     ) -> Result<LabelFit, LabelError> {
         self.check_labels(labels, ways)?;
@@ -207,7 +225,8 @@ impl PreparedPool {
                 let alone = matches!(self.params.rule, Rule::Only(_));
                 let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };
                 let params = &self.params;
-                let recipe = Recipe { pool, ways, params, prototypes, infer: &infer, head_share, distil };
+                let recipe =
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let places: Vec<(usize, usize)> =
                     few.iter().filter_map(|&(row, class)| Some((pool.place(row)?, class))).collect();
                 let fitted = recipe.fit(&places, evidence)?;
@@ -216,8 +235,9 @@ impl PreparedPool {
             Kind::Method { method, rows, pool } => {
                 let infer = |given: &[_], _| method::infer(method.as_ref(), rows, given, ways);
                 let params = &self.params;
+                let (head_share, distil) = (0.0, true);
                 let recipe =
-                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share: 0.0, distil: true };
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let fitted = recipe.fit(labels, evidence)?;
                 self.finish(pool, fitted, labels, 0.0)
             }

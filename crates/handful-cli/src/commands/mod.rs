@@ -15,6 +15,7 @@ pub mod params;
 pub mod predict;
 pub mod reproduce;
 pub mod setting;
+pub mod table;
 pub mod tasks;
 pub mod text;
 #[cfg(feature = "vision")]
