@@ -241,3 +241,43 @@ fn evaluation_reports_accuracy_promises_and_strangers() {
     let too_many = ["label", text(&pool.pool), "--evaluate", "1", "--labels-per-class", "30"];
     handful(&too_many).refused(&["cannot draw 30 labelled rows"]);
 }
+
+#[test]
+fn vectors_of_classes_label_without_a_single_example() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (values, truth) = clusters();
+    let pool = npz(folder.path(), "pool.npz", &[Array::f32("features", &[180, 8], &values)]);
+    let (vectors, output) = (folder.path().join("vectors.csv"), folder.path().join("labelled.csv"));
+    // The axis of each class, which is what its rows scatter around.
+    let axis = |class: usize| (0..8).map(|at| if at == class { ",1" } else { ",0" }).collect::<String>();
+    let row = |class: usize| format!("class-{class}{}\n", axis(class));
+    let header = "label,a,b,c,d,e,f,g,h\n";
+    let write = |text: &str| std::fs::write(&vectors, text).expect("written");
+    let label = |more: &[&str]| {
+        let paths = [&pool, &output, &vectors].map(|path| path.to_str().expect("a plain path").to_owned());
+        let args = ["label", &paths[0], "-o", &paths[1], "--class-vectors", &paths[2]];
+        handful(&[&args[..], more].concat())
+    };
+    write(&format!("{header}{}", (0..6).map(row).collect::<String>()));
+    label(&[]).succeeded();
+    let text = std::fs::read_to_string(&output).expect("labels");
+    let right =
+        text.lines().skip(1).zip(&truth).filter(|(line, class)| line.contains(&format!(",class-{class},")));
+    assert!(right.count() > 170, "{text}");
+    assert_eq!(text.lines().count(), 181);
+
+    // Beside labels, for some of the classes only, and for one that nobody has labelled.
+    let labels = folder.path().join("labels.csv");
+    std::fs::write(&labels, "id,label\n0,class-0\n30,class-1\n").expect("written");
+    write(&format!("{header}{}{}", row(0), row(2)));
+    let more = ["--labels", labels.to_str().expect("a plain path"), "--class-vector-rows", "0.5"];
+    label(&more).succeeded();
+    let text = std::fs::read_to_string(&output).expect("labels");
+    assert!(["class-0", "class-1", "class-2"].iter().all(|class| text.contains(class)), "{text}");
+
+    write("label,a,b\nclass-0,1,2\nclass-1,2,1\n");
+    label(&[]).refused(&["vectors.csv", "class `class-0` has 2 numbers, but the features have 8"]);
+    write(&format!("{header}{}", row(0)));
+    label(&[]).refused(&["only one class"]);
+    label(&["--class-vector-rows", "0"]).refused(&["--class-vector-rows 0"]);
+}

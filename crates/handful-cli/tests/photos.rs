@@ -124,6 +124,21 @@ fn a_broken_photograph_is_named_and_can_be_skipped() {
 }
 
 #[test]
+fn the_label_of_a_skipped_photograph_is_no_error() {
+    let bench = Bench::photos();
+    let whole = std::fs::read(fixture_path("orientation-1.jpg")).expect("a fixture");
+    bench.write("photos/cut.jpg", &whole[..whole.len() / 2]);
+    bench.write("labels.csv", b"id,label\ncut.jpg,up\nb.gif,grey\n");
+    let (photos, labels, labelled) = (bench.at("photos"), bench.at("labels.csv"), bench.at("labelled.csv"));
+    let args = ["label", &photos, "-o", &labelled, "--labels", &labels, "--skip-bad"];
+    let run = bench.run(&args);
+    run.succeeded();
+    assert!(run.stderr.contains("skipped cut.jpg"), "{}", run.stderr);
+    bench.write("labels.csv", b"id,label\ncutt.jpg,up\nb.gif,grey\n");
+    bench.run(&args).refused_with(&["labels.csv", "`cutt.jpg` is not in"]);
+}
+
+#[test]
 fn images_that_cannot_be_read_are_counted() {
     let bench = Bench::photos();
     bench.put("phone.heic", "photos/1.heic");

@@ -135,6 +135,13 @@ impl Labelling {
         }
     }
 
+    /// Drops what is said of prototypes, which are behind the rows of the pool.
+    pub(crate) fn keep_rows(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+        self.left_out.retain(|out| out.row < rows);
+        self.joined.iter_mut().for_each(|joined| joined.retain(|&(row, _)| row < rows));
+    }
+
     /// Which rows look less familiar than all but a share `miss` of the labels left out; given ones never do. `None`
     /// where fewer than [`calibration::ENOUGH`] labels were left out, so that nothing says what is familiar.
     pub fn reject(&self, miss: f64) -> Option<Vec<bool>> {

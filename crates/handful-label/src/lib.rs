@@ -45,6 +45,7 @@ mod params;
 mod pool;
 mod prepared;
 mod projection;
+mod prototypes;
 mod rules;
 mod strangers;
 
@@ -61,6 +62,7 @@ pub use model_file::ModelError;
 pub use params::{LabelParams, POOL, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
+pub use prototypes::{PrototypePool, Prototypes};
 pub use strangers::StrangerGroup;
 
 #[cfg(test)]

@@ -113,9 +113,9 @@ impl PreparedPool {
         })
     }
 
-    /// Number of rows.
+    /// Number of rows; those of prototypes are none of the pool's.
     pub fn rows(&self) -> usize {
-        self.source.rows()
+        self.source.rows() - self.source.prototypes().map_or(0, |prototypes| prototypes.classes.len())
     }
 
     /// Number of columns of the features.
@@ -133,7 +133,7 @@ impl PreparedPool {
         &self.params
     }
 
-    /// Labels the pool from rows with known classes (numbers from 0 to `ways - 1`, each with at least one row).
+    /// Labels the pool from rows with known classes (numbers from 0 to `ways - 1`, each with at least one row or prototype).
     ///
     /// # Errors
     /// Labels that do not fit the pool or contradict each other.
@@ -175,7 +175,30 @@ impl PreparedPool {
         audit: &[usize],
         evidence: Option<&Evidence>,
     ) -> Result<LabelFit, LabelError> {
+        let own = self.rows();
+        if let Some(&(row, _)) = labels.iter().find(|(row, _)| *row >= own) {
+            return Err(LabelError::RowRange { row, rows: own });
+        }
+        let Some(prototypes) = self.source.prototypes() else {
+            return self.fit_all(labels, ways, audit, evidence);
+        };
+        let behind = prototypes.classes.iter().enumerate().map(|(at, &class)| (own + at, class));
+        let labels: Vec<(usize, usize)> = labels.iter().copied().chain(behind).collect();
+        let mut fit = self.fit_all(&labels, ways, audit, evidence)?;
+        fit.labelling.keep_rows(own);
+        Ok(fit)
+    }
+
+    /// Fits to labels of rows and prototypes alike.
+    fn fit_all(
+        &self,
+        labels: &[(usize, usize)],
+        ways: usize,
+        audit: &[usize],
+        evidence: Option<&Evidence>,
+    ) -> Result<LabelFit, LabelError> {
         self.check_labels(labels, ways)?;
+        let prototypes = self.source.prototypes().map(|prototypes| (self.rows(), prototypes.weight));
         match &self.kind {
             Kind::Members(pool) => {
                 let few = few_of_each_class(labels, ways);
@@ -202,8 +225,9 @@ impl PreparedPool {
                 // A member alone is asked for itself.
                 let alone = matches!(self.params.rule, Rule::Only(_));
                 let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };
+                let params = &self.params;
                 let recipe =
-                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share, audit, distil };
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let places: Vec<(usize, usize)> =
                     few.iter().filter_map(|&(row, class)| Some((pool.place(row)?, class))).collect();
                 let fitted = recipe.fit(&places, evidence)?;
@@ -211,15 +235,10 @@ impl PreparedPool {
             }
             Kind::Method { method, rows, pool } => {
                 let infer = |given: &[_], _| method::infer(method.as_ref(), rows, given, ways);
-                let recipe = Recipe {
-                    pool,
-                    ways,
-                    params: &self.params,
-                    infer: &infer,
-                    head_share: 0.0,
-                    audit,
-                    distil: true,
-                };
+                let params = &self.params;
+                let (head_share, distil) = (0.0, true);
+                let recipe =
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let fitted = recipe.fit(labels, evidence)?;
                 self.finish(pool, fitted, labels, 0.0)
             }

@@ -94,14 +94,15 @@ pub fn run(args: &ChooseArgs) -> Result<(), CliError> {
     } else {
         None
     };
-    let (table, folder_labels, files) = match image_pool {
-        Some(ImagePool { table, labels, files, .. }) => (table, labels, Some(files)),
-        None => (args.table.open(&args.pool)?, Vec::new(), None),
+    let (table, from_folders, files, skipped) = match image_pool {
+        Some(ImagePool { table, labels, files, skipped, .. }) => (table, labels, Some(files), skipped),
+        None => (args.table.open(&args.pool)?, Vec::new(), None, Vec::new()),
     };
-    let labelled: Vec<usize> = if args.labels.is_empty() && folder_labels.is_empty() {
+    let labelled: Vec<usize> = if args.labels.is_empty() && from_folders.is_empty() {
         Vec::new()
     } else {
-        let given = GivenLabels::read(&table, folder_labels, &args.labels, Duplicates::KeepFirst)?;
+        let (labels, duplicates) = (&args.labels, Duplicates::KeepFirst);
+        let given = GivenLabels::read_skipping(&table, from_folders, labels, duplicates, &skipped)?;
         given.labels.iter().map(|&(row, _)| row).collect()
     };
     let free = table.rows() - labelled.len();

@@ -43,6 +43,8 @@ mod encoding {
         pub kept: usize,
         /// The encoder, in a few words.
         pub encoder: String,
+        /// The encoder, wherever its files are.
+        pub network: String,
     }
 
     /// Whether a path is to be read as texts.
@@ -70,8 +72,9 @@ mod encoding {
         let labels =
             texts.labels.into_iter().enumerate().filter_map(|(row, label)| Some((row, label?))).collect();
         let name = encoder.path().display();
+        let network = format!("sentence encoder ({})", &encoder.fingerprint()[..16]);
         let encoder = format!("column `{}` through {name} ({})", texts.column, &encoder.fingerprint()[..12]);
-        Ok(TextPool { table: embedding.table, labels, kept: embedding.kept, encoder })
+        Ok(TextPool { table: embedding.table, labels, kept: embedding.kept, encoder, network })
     }
 
     fn encoder(args: &TextArgs, weights: &[PathBuf]) -> Result<TextEncoder, CliError> {

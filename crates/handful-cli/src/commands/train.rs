@@ -150,8 +150,8 @@ impl TrainArgs {
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     let settings = args.settings()?;
     let device = device(&args.device)?;
-    let _lock = FolderLock::take(&args.output)?;
     let begin_with = args.begin_with(&settings, &device)?;
+    let _lock = FolderLock::take(&args.output)?;
     if !args.resume && last_checkpoint(&args.output).exists() {
         return Err(CliError::Usage(format!(
             "{} holds a training already; go on with --resume, or give another folder",

@@ -61,7 +61,11 @@ pub(super) fn read(path: &Path, bytes: &[u8], rows: &RowsById<'_>) -> Result<Vec
         let own = data.get("id").and_then(Value::as_str).filter(|id| rows.find(id).is_some());
         let address = own.or_else(|| IMAGE.iter().find_map(|key| data.get(*key)?.as_str()));
         let id = address.ok_or_else(|| wrong("it has no `image` that names a row".to_owned()))?;
-        let row = row_of(rows, id).ok_or_else(|| wrong(rows.unknown(id)))?;
+        let row = row_of(rows, id);
+        if row.is_none() && rows.is_skipped(id) {
+            continue;
+        }
+        let row = row.ok_or_else(|| wrong(rows.unknown(id)))?;
         given.extend(labels.into_iter().map(|label| GivenLabel { place, id: id.to_owned(), row, label }));
     }
     Ok(given)

@@ -51,7 +51,22 @@ impl GivenLabels {
         files: &[PathBuf],
         duplicates: Duplicates,
     ) -> Result<Self, DataError> {
-        let rows = RowsById::of(table);
+        Self::read_skipping(table, from_folders, files, duplicates, &[])
+    }
+
+    /// The same where some rows had to be left out of the table, as images that cannot be read: their labels are of no
+    /// use, but not wrong.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_skipping(
+        table: &FeatureTable,
+        from_folders: Vec<(usize, String)>,
+        files: &[PathBuf],
+        duplicates: Duplicates,
+        skipped: &[String],
+    ) -> Result<Self, DataError> {
+        let rows = RowsById { skipped, ..RowsById::of(table) };
         let from_folders = from_folders.into_iter().map(|(row, label)| (row, label.trim().to_owned()));
         let mut of_row: HashMap<usize, String> = from_folders.collect();
         let (mut replaced, mut notes) = (0, Vec::new());
@@ -71,6 +86,19 @@ impl GivenLabels {
         let mut labels: Vec<(usize, usize)> = of_row.iter().map(|(&row, name)| (row, class(name))).collect();
         labels.sort_unstable();
         Ok(Self { classes, labels, replaced, notes })
+    }
+
+    /// With further classes, of which something else than rows is known.
+    #[must_use]
+    pub fn with_classes<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let before = std::mem::take(&mut self.classes);
+        self.classes = before.iter().cloned().chain(names.into_iter().map(str::to_owned)).collect();
+        self.classes.sort();
+        self.classes.dedup();
+        let class = |name: &String| self.classes.binary_search(name).unwrap_or_default();
+        let now: Vec<usize> = before.iter().map(class).collect();
+        self.labels.iter_mut().for_each(|(_, class)| *class = now[*class]);
+        self
     }
 
     /// The class a labelled row was given.
@@ -112,13 +140,15 @@ pub(crate) fn alike(classes: &[String]) -> Option<String> {
 pub struct RowsById<'t> {
     table: &'t FeatureTable,
     rows: Option<HashMap<&'t str, usize>>,
+    /// Ids of rows that had to be left out.
+    skipped: &'t [String],
 }
 
 impl<'t> RowsById<'t> {
     /// The rows of a table.
     pub fn of(table: &'t FeatureTable) -> Self {
         let rows = table.ids().map(|ids| ids.iter().map(String::as_str).zip(0..).collect());
-        Self { table, rows }
+        Self { table, rows, skipped: &[] }
     }
 
     /// The row with an id, with or without the spaces around it.
@@ -127,6 +157,11 @@ impl<'t> RowsById<'t> {
             Some(rows) => rows.get(id).or_else(|| rows.get(id.trim())).copied(),
             None => id.trim().parse().ok().filter(|&row| row < self.table.rows()),
         }
+    }
+
+    /// Whether an id is of a row that had to be left out.
+    pub(crate) fn is_skipped(&self, id: &str) -> bool {
+        self.skipped.iter().any(|skipped| skipped == id || skipped == id.trim())
     }
 
     /// What to say of an id that no row has.
@@ -252,6 +287,20 @@ mod tests {
         let folders = vec![(0, " cat".to_owned()), (1, "cat".to_owned())];
         let labels = GivenLabels::read(&numbered(), folders, &[], Duplicates::Error).unwrap();
         assert_eq!((labels.classes, labels.notes), (vec!["cat".to_owned()], Vec::new()));
+    }
+
+    #[test]
+    fn classes_without_labels_join_in_order_and_labels_of_skipped_rows_are_left_out() {
+        let labels = given("id,label\n0,b\n1,d\n", Duplicates::Error).unwrap();
+        let more = labels.with_classes(["c", "a", "b"]);
+        assert_eq!((more.classes.concat().as_str(), more.labels), ("abcd", vec![(0, 1), (1, 3)]));
+        let (_folder, path) = file("labels.csv", "id,label\nbroken.jpg,a\n1,b\n");
+        let skipping = |skipped: &str| {
+            let (files, skipped) = ([path.clone()], [skipped.to_owned()]);
+            GivenLabels::read_skipping(&numbered(), Vec::new(), &files, Duplicates::Error, &skipped)
+        };
+        assert_eq!(skipping("broken.jpg").unwrap().classes, ["b"]);
+        assert!(skipping("other.jpg").is_err());
     }
 
     #[test]

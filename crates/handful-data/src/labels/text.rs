@@ -44,6 +44,9 @@ pub(super) fn read(path: &Path, bytes: &[u8], rows: &RowsById<'_>) -> Result<Vec
             ));
         }
         let found = if columns.is_label_studio { label_studio::row_of(rows, id) } else { rows.find(id) };
+        if found.is_none() && rows.is_skipped(id) {
+            continue;
+        }
         let row = found.ok_or_else(|| DataError::line(path, line, rows.unknown(id)))?;
         given.push(GivenLabel { place: line, id: id.to_owned(), row, label: label.to_owned() });
     }

@@ -22,6 +22,8 @@ pub struct ImagePool {
     pub files: Vec<PathBuf>,
     /// What made the features.
     pub network: String,
+    /// Ids of the images that could not be read.
+    pub skipped: Vec<String>,
 }
 
 /// Opens a folder and embeds what the cache does not have.
@@ -47,7 +49,8 @@ pub fn open(
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
     let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
-    Ok(ImagePool { table: embedding.table, labels, files, network })
+    let skipped = embedding.bad.into_iter().map(|image| image.id).collect();
+    Ok(ImagePool { table: embedding.table, labels, files, network, skipped })
 }
 
 /// Opens a folder, which a build without networks cannot embed.

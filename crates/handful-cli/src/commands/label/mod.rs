@@ -10,6 +10,7 @@ mod report;
 mod review;
 mod rule;
 mod texts;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub use output::write_links;
 
 use clap::{Args, ValueEnum};
 use handful_data::labels::{Duplicates, GivenLabels, RowsById};
-use handful_data::{FeatureTable, atomic};
+use handful_data::{ClassVectors, FeatureTable, atomic};
 use handful_label::{
     Acceptance, LabelError, LabelModel, LabelParams, Labelling, ModelError, PreparedPool, Promise,
     memory_estimate,
@@ -35,6 +36,7 @@ use crate::memory;
 use columns::Columns;
 use output::OutputFormat;
 use rule::RuleArgs;
+use vectors::VectorArgs;
 
 /// The columns of a labelled pool.
 pub const COLUMNS: [&str; 8] = Columns::NAMES;
@@ -89,6 +91,8 @@ pub struct LabelArgs {
     layer: LayerArg,
     #[command(flatten)]
     text: TextArgs,
+    #[command(flatten)]
+    vectors: VectorArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
@@ -235,22 +239,24 @@ fn same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn job(args: &LabelArgs) -> Result<Job, CliError> {
-    let (table, folder_labels, files, network) = if args.pool.is_dir() {
+    let (mut files, mut network, mut skipped) = (None, None, Vec::new());
+    let (table, from_folders) = if args.pool.is_dir() {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
-        (pool.table, pool.labels, Some(pool.files), Some(pool.network))
+        (files, network, skipped) = (Some(pool.files), Some(pool.network), pool.skipped);
+        (pool.table, pool.labels)
     } else if let Some(pool) = texts::open(args)? {
-        (pool.table, pool.labels, None, Some(pool.network))
+        network = Some(pool.network);
+        (pool.table, pool.labels)
     } else {
-        (args.table.open(&args.pool)?, Vec::new(), None, None)
+        (args.table.open(&args.pool)?, Vec::new())
     };
-    let given = given_labels(args, &table, folder_labels)?;
+    let vectors = args.vectors.read(&table)?;
+    let given = given_labels(args, &table, from_folders, &skipped, vectors.as_ref())?;
     let needed = memory_estimate(table.rows(), table.dim(), given.classes.len(), &LabelParams::default());
     memory::check(needed, &format!("labelling {} rows with {} classes", table.rows(), given.classes.len()))?;
-    let prepared = args
-        .rule
-        .prepare(Arc::new(table.clone()), args.reject)?
-        .map_err(|error| worded(error, &table, &given))?;
+    let pool = args.vectors.beside(Arc::new(table.clone()), vectors.as_ref(), &given.classes)?;
+    let prepared = args.rule.prepare(pool, args.reject)?.map_err(|error| worded(error, &table, &given))?;
     let audit = audit_rows(args, &table)?;
     let fit = prepared
         .fit_audited(&given.labels, given.classes.len(), &audit)
@@ -331,15 +337,19 @@ fn given_labels(
     args: &LabelArgs,
     table: &FeatureTable,
     from_folders: Vec<(usize, String)>,
+    skipped: &[String],
+    vectors: Option<&ClassVectors>,
 ) -> Result<GivenLabels, CliError> {
-    if args.labels.is_empty() && args.audit.is_empty() && from_folders.is_empty() {
+    if args.labels.is_empty() && args.audit.is_empty() && from_folders.is_empty() && vectors.is_none() {
         return Err(CliError::Usage(
             "there is no label to learn from: give --labels FILE with lines `id,label`".into(),
         ));
     }
     let files: Vec<PathBuf> = args.labels.iter().chain(&args.audit).cloned().collect();
-    let given = GivenLabels::read(table, from_folders, &files, args.duplicates.into())?;
-    if given.labels.is_empty() {
+    let duplicates = args.duplicates.into();
+    let given = GivenLabels::read_skipping(table, from_folders, &files, duplicates, skipped)?;
+    let given = given.with_classes(vectors.iter().flat_map(|vectors| vectors.names()));
+    if given.classes.is_empty() {
         return Err(CliError::Usage("the label files label no row".into()));
     }
     given.notes.iter().for_each(crate::terminal::note);

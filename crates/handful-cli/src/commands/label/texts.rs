@@ -25,7 +25,7 @@ pub fn open(args: &LabelArgs) -> Result<Option<TextPool>, CliError> {
     let cache = Cache::of(args.cache.as_deref());
     let pool = text::open(&args.pool, &args.text, &args.network.weights, cache)?;
     eprintln!("features: {}", pool.encoder);
-    Ok(Some(TextPool { table: pool.table, labels: pool.labels, network: pool.encoder }))
+    Ok(Some(TextPool { table: pool.table, labels: pool.labels, network: pool.network }))
 }
 
 /// A build without networks reads no texts.
