@@ -8,6 +8,7 @@ mod arrays;
 pub mod atomic;
 pub mod datasets;
 mod error;
+pub mod labelled;
 mod readers;
 pub mod shipped;
 pub mod synthetic;

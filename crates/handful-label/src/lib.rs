@@ -45,6 +45,7 @@ mod pool;
 mod prepared;
 mod projection;
 mod rules;
+pub mod session;
 
 pub use acceptance::{Acceptance, Promise};
 pub use calibration::Calibration;
@@ -58,6 +59,7 @@ pub use model_file::ModelError;
 pub use params::{LabelParams, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
+pub use session::{Session, SessionError};
 
 #[cfg(test)]
 mod tests;

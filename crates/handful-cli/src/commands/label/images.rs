@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use handful_data::FeatureTable;
+use handful_data::datasets::ImageDataset;
 
 use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
@@ -19,6 +20,9 @@ pub struct ImagePool {
     /// Rows that are labelled by their folder.
     pub labels: Vec<(usize, String)>,
     pub files: Vec<PathBuf>,
+    /// The images, and which is each row's.
+    pub dataset: ImageDataset,
+    pub image_of_row: Vec<usize>,
     /// What made the features.
     pub network: String,
 }
@@ -46,7 +50,8 @@ pub fn open(
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
     let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
-    Ok(ImagePool { table: embedding.table, labels, files, network })
+    let image_of_row = embedding.images;
+    Ok(ImagePool { table: embedding.table, labels, files, dataset: images, image_of_row, network })
 }
 
 /// Opens a folder, which a build without networks cannot embed.
