@@ -19,6 +19,8 @@ use crate::studio::{Labels, Studio};
 const REJECT_MISS: f64 = 0.05;
 /// Rows that are lined up to be asked about.
 const QUEUE: usize = 24;
+/// The most rows that are fitted by all members while somebody waits; of more, one member does until they have time.
+const REFITTED_ROWS: usize = 5000;
 /// Quiet after which the full rule starts.
 const QUIET: Duration = Duration::from_millis(600);
 
@@ -120,7 +122,7 @@ fn quick_fit(studio: &Studio, labels: &Labels) {
     } else {
         let earlier = studio.evidence.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
         let fit = match earlier {
-            Some((ways, evidence)) if ways == labels.names.len() => {
+            Some((ways, evidence)) if ways == labels.names.len() && pool.rows() <= REFITTED_ROWS => {
                 pool.prepared.refit(&labels.of_rows, ways, &evidence)
             }
             _ => pool.quick.fit(&labels.of_rows, labels.names.len()),
