@@ -18,7 +18,7 @@ function App() {
   const detail = use((all) => all.detail);
   const name = use((all) => all.pool.name);
   return (
-    <div class={`app${detail === null ? '' : ' with-detail'}`}>
+    <div class={`app view-${view}${detail === null ? '' : ' with-detail'}`}>
       <div class="side">
         <h1>
           <span class="logo" aria-hidden="true" />

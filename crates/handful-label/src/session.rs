@@ -119,7 +119,9 @@ pub enum SessionError {
         name: String,
     },
     /// A name that cannot be one.
-    #[error("a class name has 1 to {LONGEST_NAME} bytes, none of them control characters or blanks at the ends")]
+    #[error(
+        "a class name has 1 to {LONGEST_NAME} bytes, none of them control characters or blanks at the ends"
+    )]
     BadName,
     /// More classes than people make.
     #[error("there are {MOST_CLASSES} classes already")]
@@ -232,8 +234,7 @@ impl Session {
     fn replay(&mut self, text: &[u8]) -> Result<(), SessionError> {
         let mut lines = text.split_inclusive(|&byte| byte == b'\n').enumerate().peekable();
         while let Some((at, line)) = lines.next() {
-            let wrong =
-                |reason: String| SessionError::Line { path: self.path.clone(), line: at + 1, reason };
+            let wrong = |reason: String| SessionError::Line { path: self.path.clone(), line: at + 1, reason };
             let last = lines.peek().is_none();
             if at == 0 {
                 match serde_json::from_slice::<Header>(line) {
@@ -241,7 +242,9 @@ impl Session {
                     // Torn while it was begun; anything else is not ours to cut.
                     _ if last && b"{\"handful_session\":1}\n".starts_with(line) => return Ok(()),
                     Ok(Header { handful_session }) => {
-                        return Err(wrong(format!("version {handful_session} of a session; {VERSION} is known")));
+                        return Err(wrong(format!(
+                            "version {handful_session} of a session; {VERSION} is known"
+                        )));
                     }
                     Err(_) => return Err(wrong("it is not the log of a labelling session".to_owned())),
                 }
@@ -290,7 +293,8 @@ impl Session {
 
     /// What an event would change.
     fn step(&self, event: &Event) -> Result<Step, SessionError> {
-        let class = |class: usize| self.class_name(class).map(str::to_owned).ok_or(SessionError::NoClass { class });
+        let class =
+            |class: usize| self.class_name(class).map(str::to_owned).ok_or(SessionError::NoClass { class });
         let mark = |id: &String, after: Option<Mark>| {
             let before = self.marks.get(id).copied();
             (before != after).then(|| Change::Mark { id: id.clone(), before, after })

@@ -23,7 +23,11 @@ pub struct Export {
 pub fn export(studio: &Studio, name: &str) -> Result<Export, StudioError> {
     let (name, media_type, format) = match name {
         "labels.csv" => {
-            return Ok(Export { bytes: labels(studio)?, media_type: "text/csv; charset=utf-8", name: "labels.csv" });
+            return Ok(Export {
+                bytes: labels(studio)?,
+                media_type: "text/csv; charset=utf-8",
+                name: "labels.csv",
+            });
         }
         "model.safetensors" => return model(studio),
         "labelled.csv" => ("labelled.csv", "text/csv; charset=utf-8", LabelledFormat::Csv),

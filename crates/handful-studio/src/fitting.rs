@@ -179,8 +179,7 @@ pub fn full_fit(studio: &Studio) -> Result<Arc<Fit>, StudioError> {
         return Err(StudioError::NothingLearnt);
     }
     let fit = studio.pool.prepared.fit(&labels.of_rows, labels.names.len()).map_err(StudioError::Label)?;
-    let learnt =
-        Arc::new(Learnt::new(fit, &labels, studio.max_error, studio.pool.network.clone()));
+    let learnt = Arc::new(Learnt::new(fit, &labels, studio.max_error, studio.pool.network.clone()));
     if let Some(evidence) = &learnt.evidence {
         let mut kept = studio.evidence.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *kept = Some((learnt.names.len(), evidence.clone()));

@@ -22,11 +22,12 @@ pub fn forecast(past: &[(usize, usize)], rows: usize) -> Option<Forecast> {
     let recent = &past[past.len().saturating_sub(RECENT)..];
     let &(_, now) = recent.last()?;
     let count = recent.len() as f64;
-    let mean = |value: fn(&(usize, usize)) -> usize| recent.iter().map(|pair| value(pair) as f64).sum::<f64>() / count;
+    let mean = |value: fn(&(usize, usize)) -> usize| {
+        recent.iter().map(|pair| value(pair) as f64).sum::<f64>() / count
+    };
     let (labels, accepted) = (mean(|pair| pair.0), mean(|pair| pair.1));
     let spread: f64 = recent.iter().map(|pair| (pair.0 as f64 - labels).powi(2)).sum();
-    let together: f64 =
-        recent.iter().map(|pair| (pair.0 as f64 - labels) * (pair.1 as f64 - accepted)).sum();
+    let together: f64 = recent.iter().map(|pair| (pair.0 as f64 - labels) * (pair.1 as f64 - accepted)).sum();
     if recent.len() < 3 || spread == 0.0 || together / spread < LEAST_RATE {
         return None;
     }

@@ -35,20 +35,24 @@ impl Guard {
         }
         let token = self.token.as_deref()?;
         if !sent_token(headers, uri).is_some_and(|sent| same(sent, token)) {
-            return Some((StatusCode::UNAUTHORIZED, "open the address that was printed when the studio started"));
+            return Some((
+                StatusCode::UNAUTHORIZED,
+                "open the address that was printed when the studio started",
+            ));
         }
         None
     }
 
     fn is_ours(&self, host: &str) -> bool {
-        ["127.0.0.1", "localhost", "[::1]"]
-            .iter()
-            .any(|name| host.strip_prefix(name).is_some_and(|port| port.strip_prefix(':') == Some(&self.port.to_string())))
+        ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
+            host.strip_prefix(name).is_some_and(|port| port.strip_prefix(':') == Some(&self.port.to_string()))
+        })
     }
 }
 
 fn sent_token<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+    let bearer =
+        headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
     bearer.or_else(|| uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token=")))
 }
 
@@ -63,7 +67,8 @@ fn same(sent: &str, token: &str) -> bool {
 /// [`StudioError::Machine`] where the operating system has no random numbers.
 pub fn new_token() -> Result<String, StudioError> {
     let mut bytes = [0u8; 24];
-    getrandom::fill(&mut bytes).map_err(|error| StudioError::Machine(format!("no random numbers: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| StudioError::Machine(format!("no random numbers: {error}")))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 

@@ -10,9 +10,9 @@ use axum::response::sse::{Event as Message, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use handful_label::RowLabel;
+use handful_label::LeftOut;
 use handful_label::session::{Event, Mark};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::{Stream, StreamExt};
@@ -20,6 +20,7 @@ use tokio_stream::{Stream, StreamExt};
 use crate::error::StudioError;
 use crate::export;
 use crate::fitting::Learnt;
+use crate::forecast::Forecast;
 use crate::guard::{self, Guard};
 use crate::page;
 use crate::studio::Studio;
@@ -73,34 +74,66 @@ async fn state(State(studio): Shared) -> Json<Value> {
     Json(studio.state())
 }
 
+/// A fit as the page reads it.
+#[derive(Serialize)]
+struct FitView<'a> {
+    number: u64,
+    events: usize,
+    full: bool,
+    error: Option<&'a str>,
+    queue: &'a [usize],
+    forecast: Option<Forecast>,
+    learnt: Option<LearntView>,
+}
+
 /// What is known of every row, as columns: class, probability in percent, and marks (see [`flags`]).
-async fn fit(State(studio): Shared) -> Json<Value> {
-    let fit = studio.fit();
-    let mut answer = json!({
-        "number": fit.number, "events": fit.events, "full": fit.full, "error": fit.error, "queue": fit.queue,
-        "forecast": fit.forecast, "learnt": Value::Null,
-    });
-    if let Some(learnt) = &fit.learnt {
+#[derive(Serialize)]
+struct LearntView {
+    class: Vec<usize>,
+    probability: Vec<u32>,
+    flags: Vec<u8>,
+    doubtful: Vec<Value>,
+    accepted: usize,
+    smallest_promise: Option<f64>,
+    calibrated: bool,
+    left_out: usize,
+    left_out_right: usize,
+}
+
+impl LearntView {
+    fn new(learnt: &Learnt) -> Self {
         let rows = &learnt.labelling.rows;
-        let class = |row: &RowLabel| learnt.classes[row.class];
-        let percent = |row: &RowLabel| (row.probability * 100.0).round() as u32;
-        let flags: Vec<u8> = (0..rows.len()).map(|row| flags(learnt, row)).collect();
-        let doubtful: Vec<Value> = learnt.labelling.doubtful_labels().iter().map(|doubt| {
-            json!({"row": doubt.row, "class": learnt.classes[doubt.predicted], "probability": doubt.probability})
-        }).collect();
-        answer["learnt"] = json!({
-            "class": rows.iter().map(class).collect::<Vec<_>>(),
-            "probability": rows.iter().map(percent).collect::<Vec<_>>(),
-            "flags": flags,
-            "doubtful": doubtful,
-            "accepted": learnt.acceptance.count,
-            "smallest_promise": learnt.acceptance.smallest_promise,
-            "calibrated": learnt.labelling.calibration.fitted,
-            "left_out": learnt.labelling.left_out.len(),
-            "left_out_right": learnt.labelling.left_out.iter().filter(|out| out.predicted == out.class).count(),
-        });
+        let left_out = &learnt.labelling.left_out;
+        let doubtful = |doubt: &LeftOut| {
+            let class = learnt.classes[doubt.predicted];
+            json!({"row": doubt.row, "class": class, "probability": doubt.probability})
+        };
+        Self {
+            class: rows.iter().map(|row| learnt.classes[row.class]).collect(),
+            probability: rows.iter().map(|row| (row.probability * 100.0).round() as u32).collect(),
+            flags: (0..rows.len()).map(|row| flags(learnt, row)).collect(),
+            doubtful: learnt.labelling.doubtful_labels().iter().map(doubtful).collect(),
+            accepted: learnt.acceptance.count,
+            smallest_promise: learnt.acceptance.smallest_promise,
+            calibrated: learnt.labelling.calibration.fitted,
+            left_out: left_out.len(),
+            left_out_right: left_out.iter().filter(|out| out.predicted == out.class).count(),
+        }
     }
-    Json(answer)
+}
+
+async fn fit(State(studio): Shared) -> Response {
+    let fit = studio.fit();
+    let view = FitView {
+        number: fit.number,
+        events: fit.events,
+        full: fit.full,
+        error: fit.error.as_deref(),
+        queue: &fit.queue,
+        forecast: fit.forecast,
+        learnt: fit.learnt.as_deref().map(LearntView::new),
+    };
+    Json(view).into_response()
 }
 
 /// Bit 0: accepted; bit 1: looks like nothing labelled; from bit 2: why its label is in doubt (0 it is not, 1 two classes
@@ -121,12 +154,29 @@ fn flags(learnt: &Learnt, row: usize) -> u8 {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Act {
-    NewClass { name: String, #[serde(default)] rows: Vec<usize> },
-    Rename { class: usize, name: String },
-    Merge { from: usize, into: usize },
-    Label { rows: Vec<usize>, class: usize },
-    Unlabel { rows: Vec<usize> },
-    Discard { rows: Vec<usize> },
+    NewClass {
+        name: String,
+        #[serde(default)]
+        rows: Vec<usize>,
+    },
+    Rename {
+        class: usize,
+        name: String,
+    },
+    Merge {
+        from: usize,
+        into: usize,
+    },
+    Label {
+        rows: Vec<usize>,
+        class: usize,
+    },
+    Unlabel {
+        rows: Vec<usize>,
+    },
+    Discard {
+        rows: Vec<usize>,
+    },
     Undo,
     Redo,
 }
@@ -134,7 +184,9 @@ enum Act {
 async fn act(State(studio): Shared, body: Result<Json<Act>, JsonRejection>) -> Response {
     let act = match body {
         Ok(Json(act)) => act,
-        Err(rejection) => return (rejection.status(), Json(json!({"error": rejection.body_text()}))).into_response(),
+        Err(rejection) => {
+            return (rejection.status(), Json(json!({"error": rejection.body_text()}))).into_response();
+        }
     };
     let taken = blocking(move || {
         let event = match act {
@@ -181,7 +233,8 @@ fn row_detail(studio: &Studio, row: usize) -> Result<Value, StudioError> {
         let mut order: Vec<(usize, f32)> = probabilities.row(0).iter().copied().enumerate().collect();
         order.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         order.truncate(SHOWN);
-        likely = order.iter().map(|&(at, p)| json!({"class": learnt.classes[at], "probability": p})).collect();
+        likely =
+            order.iter().map(|&(at, p)| json!({"class": learnt.classes[at], "probability": p})).collect();
         let label = &learnt.labelling.rows[row];
         about = json!({
             "class": learnt.classes[label.class], "given": label.given, "probability": label.probability,
@@ -190,7 +243,9 @@ fn row_detail(studio: &Studio, row: usize) -> Result<Value, StudioError> {
     }
     let said = |said: &handful_label::session::Said| {
         let mark = said.mark.map(|mark| match mark {
-            Mark::Class(class) => json!(studio.class_name(class).unwrap_or_else(|| "a class that is gone".to_owned())),
+            Mark::Class(class) => {
+                json!(studio.class_name(class).unwrap_or_else(|| "a class that is gone".to_owned()))
+            }
             Mark::Discarded => json!(false),
         });
         json!({"at": said.at, "mark": mark})
@@ -217,8 +272,10 @@ async fn download(State(studio): Shared, Path(name): Path<String>) -> Response {
     let made = blocking(move || export::export(&studio, &name)).await;
     answer(made.map(|export| {
         let disposition = format!("attachment; filename=\"{}\"", export.name);
-        let headers =
-            [(header::CONTENT_TYPE, export.media_type.to_owned()), (header::CONTENT_DISPOSITION, disposition)];
+        let headers = [
+            (header::CONTENT_TYPE, export.media_type.to_owned()),
+            (header::CONTENT_DISPOSITION, disposition),
+        ];
         (headers, export.bytes)
     }))
 }

@@ -39,8 +39,7 @@ impl Server {
     pub fn bind(studio: Arc<Studio>, port: u16, serving: Serving) -> Result<Self, StudioError> {
         let listen = |source| StudioError::Listen { port, source };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(listen)?;
-        let listener =
-            runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port))).map_err(listen)?;
+        let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port))).map_err(listen)?;
         let port = listener.local_addr().map_err(listen)?.port();
         let (guard, router) = match serving {
             Serving::Page => {

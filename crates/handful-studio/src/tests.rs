@@ -116,10 +116,17 @@ fn labels_are_learnt_from_undone_and_exported() {
     assert!(labels.contains("photos/0 é.png,b\n"));
     let (_, labelled) = studio.get("/api/export/labelled.csv");
     assert_eq!(labelled.lines().count(), ROWS + 1);
-    assert!(labelled.lines().nth(1).is_some_and(|line| line.starts_with("photos/0 é.png,b,1.0000,1.0000,given")));
+    assert!(
+        labelled.lines().nth(1).is_some_and(|line| line.starts_with("photos/0 é.png,b,1.0000,1.0000,given"))
+    );
     assert_eq!(studio.act(&json!({"discard": {"rows": [59]}})).0, 200);
     let (_, labelled) = studio.get("/api/export/labelled.csv");
-    assert!(labelled.lines().last().is_some_and(|line| line.starts_with("photos/59 é.png,,") && line.contains("rejected")));
+    assert!(
+        labelled
+            .lines()
+            .last()
+            .is_some_and(|line| line.starts_with("photos/59 é.png,,") && line.contains("rejected"))
+    );
     assert_eq!(studio.act(&json!("undo")).0, 200);
     let (_, state) = studio.act(&json!("undo"));
     assert_eq!(state["classes"].as_array().map(Vec::len), Some(2));
@@ -139,7 +146,8 @@ fn nobody_gets_in_without_token_from_elsewhere_or_under_another_name() {
     let host = format!("Host: 127.0.0.1:{port}\r\n");
     let right = format!("?token={token}");
     assert_eq!(get(&format!("/{right}"), &host), 200);
-    for path in ["/", "/page/app.js", "/api/pool", "/api/state", "/api/thumbnail/0", "/api/export/labels.csv"] {
+    for path in ["/", "/page/app.js", "/api/pool", "/api/state", "/api/thumbnail/0", "/api/export/labels.csv"]
+    {
         assert_eq!(get(path, &host), 401, "{path} without a token");
         assert_eq!(get(&format!("{path}?token={}", "0".repeat(48)), &host), 401, "{path} with a wrong one");
         assert_eq!(get(&format!("{path}{right}"), "Host: evil.example\r\n"), 421, "{path} re-bound");

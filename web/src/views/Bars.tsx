@@ -42,17 +42,19 @@ export function Top() {
         onInput={(event) => set({ search: event.currentTarget.value, view: view === 'unknown' ? view : 'grid' })}
         onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
       />
-      <label class="sort">
-        <span class="hidden">Sort</span>
-        <select
-          aria-label="Sort"
-          value={doubtfulFirst ? 'doubtful' : 'certain'}
-          onChange={(event) => set({ doubtfulFirst: event.currentTarget.value === 'doubtful' })}
-        >
-          <option value="doubtful">Doubtful first</option>
-          <option value="certain">Certain first</option>
-        </select>
-      </label>
+      {(view === 'grid' || view === 'unknown') && (
+        <label class="sort">
+          <span class="hidden">Sort</span>
+          <select
+            aria-label="Sort"
+            value={doubtfulFirst ? 'doubtful' : 'certain'}
+            onChange={(event) => set({ doubtfulFirst: event.currentTarget.value === 'doubtful' })}
+          >
+            <option value="doubtful">Doubtful first</option>
+            <option value="certain">Certain first</option>
+          </select>
+        </label>
+      )}
       <div class="tools">
         <button type="button" disabled={!session.undo} aria-label="Undo" title="Undo (Z)" onClick={undo}>
           ↶
@@ -106,13 +108,19 @@ function Export() {
 }
 
 function Theme() {
-  const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  const [dark, setDark] = useState(system.matches);
+  useEffect(() => {
+    const follow = () => document.documentElement.dataset['theme'] ?? setDark(system.matches);
+    system.addEventListener('change', follow);
+    return () => system.removeEventListener('change', follow);
+  }, []);
   const toggle = () => {
     document.documentElement.dataset['theme'] = dark ? 'light' : 'dark';
     setDark(!dark);
   };
   return (
-    <button type="button" aria-label={dark ? 'Light colours' : 'Dark colours'} onClick={toggle}>
+    <button type="button" class="theme" aria-label={dark ? 'Light colours' : 'Dark colours'} onClick={toggle}>
       {dark ? '☀' : '☾'}
     </button>
   );
@@ -137,7 +145,9 @@ export function Progress() {
         (fit?.forecast ? `, about ${number(fit.forecast.labels)} more labels to reach ${number(fit.forecast.rows)}` : '')
       : learnt.smallest_promise !== null && learnt.calibrated
         ? `Nothing can be promised at ${limit} error yet; at ${Math.round(100 * learnt.smallest_promise)}% it could`
-        : `${number(given)} labelled; a few more of each class until errors can be promised`;
+        : learnt.calibrated
+          ? `${number(given)} labelled; too many hidden labels are guessed wrong to promise anything yet`
+          : `${number(given)} labelled; a few more of each class until errors can be promised`;
   const share = (count: number) => `${(100 * count) / Math.max(1, pool.rows)}%`;
   return (
     <div class="progress" data-stale={stale} data-fit={fit?.events ?? 0} data-full={fit?.full ?? false}>
@@ -148,7 +158,7 @@ export function Progress() {
       <p>
         <span>{connected ? text : 'The studio does not answer. Every answer that was shown as taken is kept.'}</span>
         <span class="state">
-          {fit?.error ? '' : stale ? 'checking…' : learnt?.calibrated ? `${learnt.left_out_right} of ${learnt.left_out} labels found again` : ''}
+          {fit?.error ? '' : stale ? 'checking…' : learnt?.calibrated ? `${learnt.left_out_right} of ${learnt.left_out} labels guessed right when hidden` : ''}
         </span>
       </p>
       {fit?.error && <p class="warning">{fit.error}</p>}

@@ -269,7 +269,9 @@ function Tile(props: {
               <span class="meter">
                 <span style={{ width: `${probability}%` }} />
               </span>
-              <span>{why || `${probability}%`}</span>
+              <span>
+                {probability}%{why && ` ${why}`}
+              </span>
             </>
           )
         ) : (

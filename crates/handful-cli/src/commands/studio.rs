@@ -112,7 +112,8 @@ impl PoolArgs {
         let Some(pool) = &self.pool else {
             return Ok(std::env::temp_dir().join("handful-demo.session.jsonl"));
         };
-        let whole = pool.canonicalize().map_err(|error| CliError::Usage(format!("{}: {error}", pool.display())))?;
+        let whole =
+            pool.canonicalize().map_err(|error| CliError::Usage(format!("{}: {error}", pool.display())))?;
         let Some(name) = whole.file_name() else {
             return Err(CliError::Usage("say where to keep the answers with --session FILE".into()));
         };
@@ -159,8 +160,8 @@ impl PoolArgs {
                 (name(path), table, None, pictures.transpose()?, Vec::new())
             }
         };
-        let given = (!folder_labels.is_empty() || !self.labels.is_empty())
-            .then(|| (table.clone(), folder_labels));
+        let given =
+            (!folder_labels.is_empty() || !self.labels.is_empty()).then(|| (table.clone(), folder_labels));
         let pool = StudioPool::new(name, table, network, pictures).map_err(CliError::usage)?;
         Ok((pool, given))
     }
