@@ -107,6 +107,8 @@ pub struct Promise {
     pub realised: f64,
     /// Rows accepted, as a share of the rows that had no label.
     pub accepted: f64,
+    /// Rows accepted.
+    pub accepted_rows: usize,
 }
 
 /// Labels a draw and compares with the truth. The pool holds the draw's rows in their order; `start` is when its
@@ -156,6 +158,7 @@ pub fn score(
             kind,
             realised: if rows.is_empty() { 0.0 } else { 1.0 - share(&rows) },
             accepted: rows.len() as f64 / counted.len().max(1) as f64,
+            accepted_rows: rows.len(),
         }
     };
     let probability: f64 = counted.iter().map(|&row| f64::from(labelling.rows[row].probability)).sum();

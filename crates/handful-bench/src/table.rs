@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use handful::methods::Setting;
+use handful_data::spreadsheet::guarded;
 
 use crate::statistics::Estimate;
 use crate::study::Score;
@@ -72,10 +73,11 @@ fn number(value: Option<f64>) -> String {
 }
 
 fn quoted(text: &str) -> String {
+    let text = guarded(text);
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_owned()
+        text.into_owned()
     }
 }
 

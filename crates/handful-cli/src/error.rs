@@ -9,6 +9,8 @@ use handful_bench::study::StudyError;
 use handful_data::DataError;
 use handful_data::atomic::WriteError;
 
+use crate::terminal::note;
+
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
@@ -140,7 +142,7 @@ pub fn report_usage(error: &clap::Error) -> ExitCode {
             let text = error.to_string();
             let paragraphs = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
             let sentence = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-            eprintln!("handful: {}", sentence.trim_start_matches("error: "));
+            note(format_args!("handful: {}", sentence.trim_start_matches("error: ")));
             ExitCode::from(2)
         }
     }

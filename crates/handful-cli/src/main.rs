@@ -2,7 +2,9 @@
 
 mod commands;
 mod error;
+mod memory;
 mod progress;
+mod terminal;
 
 use std::process::ExitCode;
 
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
             // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
             Err(CliError::Output(error)) if error::is_closed_pipe(&error) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("handful: {error}");
+                terminal::note(format_args!("handful: {error}"));
                 ExitCode::from(error.exit_code())
             }
         },

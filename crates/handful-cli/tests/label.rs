@@ -2,66 +2,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-
-use support::{Array, Run, clusters, features, handful, npz};
-
-struct Pool {
-    folder: tempfile::TempDir,
-    pool: PathBuf,
-}
-
-impl Pool {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let pool = features(folder.path());
-        Self { folder, pool }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        std::fs::write(&path, text).expect("written");
-        path
-    }
-
-    /// Labels the first `each` rows of the six classes.
-    fn labels(&self, each: usize) -> PathBuf {
-        let line = |at: usize| format!("{},class {}\n", at / each * 30 + at % each, at / each);
-        self.write("labels.csv", &format!("id,label\n{}", (0..6 * each).map(line).collect::<String>()))
-    }
-
-    fn label(&self, labels: &[&Path], output: &str, more: &[&str]) -> Run {
-        let output = self.path(output);
-        let mut args = vec!["label", text(&self.pool), "-o", text(&output)];
-        for labels in labels {
-            args.extend(["--labels", text(labels)]);
-        }
-        args.extend(more);
-        handful(&args)
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).expect("written")
-    }
-
-    /// Names of everything in the folder.
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
+use support::pool::{Pool, text};
+use support::{Array, clusters, handful, npz};
 
 fn records(csv: &str) -> Vec<Vec<&str>> {
     csv.lines().skip(1).map(|line| line.split(',').collect()).collect()

@@ -167,3 +167,35 @@ fn loops_of_links_and_pipes_hang_nothing() {
     assert!(run.stderr.contains("left out 1 broken links, pipes, sockets or devices"), "{}", run.stderr);
     assert_eq!(bench.ids("labelled.csv").len(), 5);
 }
+
+/// Everything below a folder that is not a folder, by its path from there.
+fn links(folder: &Path) -> Vec<String> {
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .flat_map(|entry| {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type().expect("a kind").is_dir() {
+                links(&entry.path()).into_iter().map(|inner| format!("{name}/{inner}")).collect()
+            } else {
+                vec![name]
+            }
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn links_lose_no_image_and_a_slash_behind_the_folder_does_no_harm() {
+    let bench = Bench::photos();
+    // Both would be `deep--er--c.tiff`, in whichever class.
+    bench.put("cmyk.tiff", "photos/deep--er--c.tiff");
+    let (photos, sorted) = (bench.at("photos"), bench.at("sorted/"));
+    bench.run(&["label", &photos, "--as", "links", "-o", &sorted]).succeeded();
+    let found = links(sorted.as_ref());
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert_eq!(found.iter().filter(|link| link.contains("deep--er--c")).count(), 2, "{found:?}");
+    let left: Vec<_> = std::fs::read_dir(bench.0.path()).expect("a folder").flatten().collect();
+    assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().contains("partial")), "{left:?}");
+}

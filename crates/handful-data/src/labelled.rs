@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::spreadsheet::guarded;
 use crate::{Cells, DataError, atomic, write_columns};
 
 /// Where a label comes from.
@@ -94,8 +95,8 @@ fn csv<'a>(out: &mut dyn Write, lines: impl Iterator<Item = Line<'a>>) -> io::Re
     for line in lines {
         let number = |value: f32| format!("{value:.4}");
         writer.write_record([
-            line.id.as_str(),
-            line.label,
+            guarded(&line.id).as_ref(),
+            guarded(line.label).as_ref(),
             &number(line.probability),
             &number(line.credibility),
             line.source.name(),

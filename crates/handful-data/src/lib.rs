@@ -9,17 +9,19 @@ pub mod atomic;
 pub mod datasets;
 mod error;
 pub mod labelled;
+pub mod labels;
+pub mod lock;
 mod readers;
 pub mod shipped;
+pub mod spreadsheet;
 pub mod synthetic;
 mod table;
 mod tasks;
 mod writers;
 
 pub use error::DataError;
-pub use readers::{
-    OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
-};
+pub use labels::read_labels;
+pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,

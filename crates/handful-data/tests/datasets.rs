@@ -212,3 +212,35 @@ fn real_omniglot() {
         assert_eq!(dataset.load(7).unwrap().width, 105);
     }
 }
+
+/// 28 MiB of gzip that unpack to 28 GiB of zeros, behind the header of a file that long.
+fn bomb(path: &Path, member: &str) {
+    use std::io::Write;
+    let packed = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let mut header = tar::Header::new_gnu();
+    header.set_path(member).unwrap();
+    header.set_size(28 << 30);
+    header.set_cksum();
+    let mut bytes = packed(header.as_bytes());
+    let zeros = packed(&vec![0; 32 << 20]);
+    while bytes.len() < 28 << 20 {
+        bytes.extend_from_slice(&zeros);
+    }
+    std::fs::write(path, &bytes).unwrap();
+}
+
+#[test]
+fn bombs_are_refused_whether_the_member_is_wanted_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for member in ["cifar-100-python/train", "unwanted.bin"] {
+        let path = folder.path().join("cifar-100-bomb.tar.gz");
+        bomb(&path, member);
+        let error = open_dataset(&path, Some(DatasetKind::CifarFs), None).unwrap_err();
+        let handful_data::DataError::Limit { limit, .. } = error else { panic!("{member}: {error}") };
+        assert!(limit < 340 << 20, "{member}: {limit}");
+    }
+}

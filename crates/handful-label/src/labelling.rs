@@ -128,7 +128,7 @@ impl Labelling {
             count,
             estimated_error,
             promise,
-            labels_left_out: self.left_out.len(),
+            labels_left_out: self.left_out.iter().filter(|out| out.weight > 0.0).count(),
             smallest_promise: acceptance::smallest_promise(&errors, &candidates, &rule),
         }
     }

@@ -36,6 +36,7 @@ mod error;
 mod familiarity;
 mod labelling;
 mod members;
+mod memory;
 mod mixture;
 mod model;
 mod model_file;
@@ -46,6 +47,7 @@ mod prepared;
 mod projection;
 mod rules;
 pub mod session;
+mod strangers;
 
 pub use acceptance::{Acceptance, Promise};
 pub use calibration::Calibration;
@@ -53,6 +55,7 @@ pub use choose::{Choice, Chosen};
 pub use error::LabelError;
 pub use labelling::{Labelling, LeftOut, NeighbourRow, RowLabel};
 pub use members::Member;
+pub use memory::memory_estimate;
 pub use mixture::Share;
 pub use model::{LabelModel, ModelHeader};
 pub use model_file::ModelError;
@@ -60,6 +63,7 @@ pub use params::{LabelParams, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
 pub use session::{Session, SessionError};
+pub use strangers::StrangerGroup;
 
 #[cfg(test)]
 mod tests;

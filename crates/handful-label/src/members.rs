@@ -19,6 +19,7 @@ use handful::fit::pool_fit::{Factors, PoolClassifier, PoolFitParams};
 use handful::graph::evenly_spread;
 use handful::solution::argmax;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::neighbourhood::Neighbourhood;
 
@@ -45,7 +46,8 @@ const POOL_FIT: PoolFitParams = PoolFitParams {
 };
 
 /// One way to label a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Member {
     /// A softmax head on features smoothed by half.
     Halfway,

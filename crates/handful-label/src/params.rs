@@ -3,30 +3,34 @@
 use handful::error::{ParamError, check_range};
 use serde::{Deserialize, Serialize};
 
+use crate::members::Member;
+
 /// How labels are inferred: the presets of `pool`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// Several members, weighed by cross-validation on the given labels (see [`crate::rules::adaptive`]).
+    /// Several members, weighed by cross-validation on the given labels.
     #[default]
     Adaptive,
     /// One robust member and labels left out only to calibrate it.
     Fast,
-    /// Feature smoothing, a softmax head, label spreading and IDA, as in release 0.1 (see [`crate::rules::smoothing`]).
+    /// Feature smoothing, a softmax head, label spreading and IDA, as in release 0.1.
     Smoothing,
+    /// One member of the adaptive rule alone.
+    Only(Member),
 }
 
 impl Rule {
     /// The names of the presets, the default first.
     pub const NAMES: [&'static str; 3] = ["adaptive", "fast", "smoothing"];
 
-    /// The rule of that name; `default` is the adaptive one.
+    /// The rule of that name, or the member of that name alone; `default` is the adaptive one.
     pub fn by_name(name: &str) -> Option<Self> {
         match name {
             "adaptive" | "default" => Some(Self::Adaptive),
             "fast" => Some(Self::Fast),
             "smoothing" => Some(Self::Smoothing),
-            _ => None,
+            _ => Member::ALL.into_iter().find(|member| member.name() == name).map(Self::Only),
         }
     }
 }

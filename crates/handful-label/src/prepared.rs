@@ -25,7 +25,9 @@ use crate::rules::smoothing::SmoothingPool;
 const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
-const MANY_CELLS: usize = 40_000_000;
+pub(crate) const MANY_CELLS: usize = 40_000_000;
+/// What of the head is in the labels.
+const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
 const MOST_LABELS: usize = 20_000;
 /// Share of left-out labels that may look as strange as a rejected row.
@@ -135,7 +137,21 @@ impl PreparedPool {
     /// # Errors
     /// Labels that do not fit the pool or contradict each other.
     pub fn fit(&self, labels: &[(usize, usize)], ways: usize) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, None)
+        self.fit_with(labels, ways, &[], None)
+    }
+
+    /// The same, where the labels of some rows were drawn from the pool by chance (`choose --random`): promises then rest
+    /// on those alone, and need not guess how the other labels were come by.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn fit_audited(
+        &self,
+        labels: &[(usize, usize)],
+        ways: usize,
+        audit: &[usize],
+    ) -> Result<LabelFit, LabelError> {
+        self.fit_with(labels, ways, audit, None)
     }
 
     /// The same without leaving labels out: weights and calibration are those of an earlier fit with as many classes.
@@ -148,13 +164,14 @@ impl PreparedPool {
         ways: usize,
         evidence: &LabelEvidence,
     ) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, (evidence.ways == ways).then_some(&evidence.evidence))
+        self.fit_with(labels, ways, &[], (evidence.ways == ways).then_some(&evidence.evidence))
     }
 
     fn fit_with(
         &self,
         labels: &[(usize, usize)],
         ways: usize,
+        audit: &[usize],
         evidence: Option<&Evidence>,
     ) -> Result<LabelFit, LabelError> {
         self.check_labels(labels, ways)?;
@@ -171,15 +188,21 @@ impl PreparedPool {
                     pool
                 };
                 let fast = self.params.rule == Rule::Fast || pool.rows().saturating_mul(ways) > MANY_CELLS;
-                let members: &[Member] = if fast { &[Member::Strongly] } else { &Member::ALL };
+                let members: &[Member] = match &self.params.rule {
+                    Rule::Only(member) => std::slice::from_ref(member),
+                    _ if fast => &[Member::Strongly],
+                    _ => &Member::ALL,
+                };
                 let infer = |given: &[_], checking: bool| {
                     let most_rows = if checking { CHECKED_ROWS } else { TRANSDUCTIVE_ROWS };
                     Ok(Fit { pool, ways, members, most_rows }.run(given))
                 };
                 let distil = pool.rows().saturating_mul(ways) <= MANY_CELLS;
+                // A member alone is asked for itself.
+                let alone = matches!(self.params.rule, Rule::Only(_));
+                let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };
                 let recipe =
-                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share: 0.5, distil };
-                let head_share = if distil { recipe.head_share } else { 0.0 };
+                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share, audit, distil };
                 let places: Vec<(usize, usize)> =
                     few.iter().filter_map(|&(row, class)| Some((pool.place(row)?, class))).collect();
                 let fitted = recipe.fit(&places, evidence)?;
@@ -187,8 +210,15 @@ impl PreparedPool {
             }
             Kind::Method { method, rows, pool } => {
                 let infer = |given: &[_], _| method::infer(method.as_ref(), rows, given, ways);
-                let recipe =
-                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share: 0.0, distil: true };
+                let recipe = Recipe {
+                    pool,
+                    ways,
+                    params: &self.params,
+                    infer: &infer,
+                    head_share: 0.0,
+                    audit,
+                    distil: true,
+                };
                 let fitted = recipe.fit(labels, evidence)?;
                 self.finish(pool, fitted, labels, 0.0)
             }

@@ -203,9 +203,9 @@ impl Session {
             .open(path)
             .map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => {}
+            // A file system without locks, as some network drives are, is no reason to refuse the work.
+            Ok(()) | Err(TryLockError::Error(_)) => {}
             Err(TryLockError::WouldBlock) => return Err(SessionError::Locked { path: path.to_owned() }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed)?;

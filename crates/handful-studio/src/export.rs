@@ -4,6 +4,7 @@ use std::io;
 
 use axum::body::Bytes;
 use handful_data::labelled::{LabelledFormat, Line, Source, write_labelled};
+use handful_data::spreadsheet::guarded;
 
 use crate::error::StudioError;
 use crate::fitting::{Learnt, full_fit};
@@ -57,7 +58,10 @@ fn labels(studio: &Studio) -> Result<Bytes, StudioError> {
     let mut write = || -> Result<(), csv::Error> {
         writer.write_record(["id", "label"])?;
         for &(row, class) in &labels.of_rows {
-            writer.write_record([&studio.pool.ids[row], &labels.names[class]])?;
+            writer.write_record([
+                guarded(&studio.pool.ids[row]).as_ref(),
+                guarded(&labels.names[class]).as_ref(),
+            ])?;
         }
         Ok(())
     };

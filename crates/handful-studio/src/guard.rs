@@ -18,6 +18,8 @@ pub struct Guard {
     pub port: u16,
     /// The token; without one only Host and Origin count.
     pub token: Option<String>,
+    /// The largest body; one that says it is larger is refused before it is read.
+    pub most_bytes: usize,
 }
 
 impl Guard {
@@ -33,12 +35,18 @@ impl Guard {
                 return Some((StatusCode::FORBIDDEN, "it was sent from another page"));
             }
         }
-        let token = self.token.as_deref()?;
-        if !sent_token(headers, uri).is_some_and(|sent| same(sent, token)) {
+        if let Some(token) = self.token.as_deref()
+            && !sent_token(headers, uri).is_some_and(|sent| same(sent, token))
+        {
             return Some((
                 StatusCode::UNAUTHORIZED,
                 "open the address that was printed when the studio started",
             ));
+        }
+        let length =
+            headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if length.is_some_and(|length: usize| length > self.most_bytes) {
+            return Some((StatusCode::PAYLOAD_TOO_LARGE, "it is too large"));
         }
         None
     }
@@ -98,7 +106,7 @@ mod tests {
     use super::*;
 
     fn refused(host: &str, origin: Option<&str>, uri: &str) -> Option<u16> {
-        let guard = Guard { port: 4000, token: Some("secret".to_owned()) };
+        let guard = Guard { port: 4000, token: Some("secret".to_owned()), most_bytes: 1000 };
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().expect("a host"));
         if let Some(origin) = origin {

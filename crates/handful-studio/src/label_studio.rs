@@ -19,7 +19,7 @@ use crate::routes::blocking;
 use crate::studio::Studio;
 
 /// A thousand tasks with embedded small images.
-const MOST_BYTES: usize = 64 << 20;
+pub const MOST_BYTES: usize = 64 << 20;
 /// How long predictions wait for the fit that has seen the latest annotation, in steps.
 const STEPS: usize = 200;
 const STEP: Duration = Duration::from_millis(25);
@@ -34,7 +34,7 @@ pub fn routes(studio: Arc<Studio>, guard: Guard) -> Router {
         .route("/setup", post(setup))
         .route("/predict", post(predict))
         .route("/webhook", post(webhook))
-        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(DefaultBodyLimit::max(guard.most_bytes))
         .layer(middleware::from_fn_with_state(guard, guard::watch))
         .with_state(studio)
 }

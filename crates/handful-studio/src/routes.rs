@@ -27,7 +27,7 @@ use crate::studio::Studio;
 use crate::thumbnails;
 
 /// The largest request: a label for a million rows at once.
-const MOST_BYTES: usize = 8 << 20;
+pub const MOST_BYTES: usize = 8 << 20;
 /// Neighbours and probabilities that a row's detail shows.
 const SHOWN: usize = 6;
 
@@ -47,7 +47,7 @@ pub fn routes(studio: Arc<Studio>, guard: Guard) -> Router {
         .route("/api/thumbnail/{row}", get(thumbnail))
         .route("/api/image/{row}", get(image))
         .route("/api/export/{name}", get(download))
-        .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(DefaultBodyLimit::max(guard.most_bytes))
         .layer(middleware::from_fn_with_state(guard, guard::watch))
         .with_state(studio)
 }

@@ -43,11 +43,11 @@ impl Server {
         let port = listener.local_addr().map_err(listen)?.port();
         let (guard, router) = match serving {
             Serving::Page => {
-                let guard = Guard { port, token: Some(new_token()?) };
+                let guard = Guard { port, token: Some(new_token()?), most_bytes: crate::routes::MOST_BYTES };
                 (guard.clone(), routes(Arc::clone(&studio), guard))
             }
             Serving::LabelStudio => {
-                let guard = Guard { port, token: None };
+                let guard = Guard { port, token: None, most_bytes: label_studio::MOST_BYTES };
                 (guard.clone(), label_studio::routes(Arc::clone(&studio), guard))
             }
         };
@@ -56,7 +56,7 @@ impl Server {
 
     /// The address to open.
     pub fn address(&self) -> String {
-        let Guard { port, token } = &self.guard;
+        let Guard { port, token, .. } = &self.guard;
         match token {
             Some(token) => format!("http://127.0.0.1:{port}/?token={token}"),
             None => format!("http://127.0.0.1:{port}"),

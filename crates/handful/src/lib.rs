@@ -35,3 +35,8 @@ pub use paper::objective::Objective;
 pub use self_training::select::SelectorKind;
 pub use solution::Solution;
 pub use task::{Task, Unlabeled};
+
+/// The method that CONTRIBUTING.md writes must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+pub struct Contributing;

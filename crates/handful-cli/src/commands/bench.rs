@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use handful_bench::study::{Score, Study, Tasks, compare};
 use handful_bench::table;
-use handful_data::{FeatureTable, read_table, read_task_list};
+use handful_data::{FeatureTable, read_task_list};
 use serde_json::json;
 
 use crate::commands::entrants::EntrantArgs;
 use crate::commands::setting::SettingArgs;
+use crate::commands::table::TableArgs;
 use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
 use crate::progress::run_with_bar;
+use crate::terminal::printable;
 
 /// Arguments of `handful bench`.
 #[derive(Args)]
@@ -36,6 +38,8 @@ struct StudyArgs {
     /// Feature table, such as an .npz with `features` (rows x dimensions) and `labels`
     #[arg(required = true)]
     features: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     entrants: EntrantArgs,
     #[command(flatten)]
@@ -90,7 +94,7 @@ pub fn run(args: &BenchArgs) -> Result<(), CliError> {
 
 fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     let entrants = args.entrants.build()?;
-    let features = read_table(path)?;
+    let features = args.table.read(path)?;
     let tasks = match &args.tasks_from {
         Some(path) => Tasks::Listed(read_task_list(path, &features)?),
         None => args.setting.tasks(&features)?,
@@ -110,7 +114,7 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     match args.format {
         StudyFormat::Table => {
             let heading = heading(&features, args, &tasks);
-            write!(out, "{heading}\n\n{}", table::render(&scores))?;
+            write!(out, "{}\n\n{}", printable(&heading), printable(&table::render(&scores)))?;
             if scores.len() > 1 {
                 writeln!(out, "\nDifferences are to {}, task by task.", labels[reference])?;
             }

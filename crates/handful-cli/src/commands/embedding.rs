@@ -59,7 +59,7 @@ pub fn embed(
     bar.finish_and_clear();
     let embedding = embedding?;
     for image in &embedding.bad {
-        eprintln!("handful: skipped {}: {}", image.id, image.error);
+        crate::terminal::note(format_args!("handful: skipped {}: {}", image.id, image.error));
     }
     if let Some(failure) = &embedding.cache_failure {
         eprintln!("handful: not all features are kept for the next run ({failure})");

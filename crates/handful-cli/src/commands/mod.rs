@@ -19,6 +19,7 @@ pub mod serve;
 pub mod setting;
 #[cfg(feature = "studio")]
 pub mod studio;
+pub mod table;
 pub mod tasks;
 #[cfg(feature = "vision")]
 pub mod train;

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use handful_data::datasets::open_images;
+use handful_data::labels::{Duplicates, GivenLabels};
 use handful_data::{OpenOptions, open_table, shipped};
 use handful_label::Session;
 use handful_label::session::Event;
 use handful_studio::{Pictures, Server, Serving, Studio, StudioError, StudioPool};
 
-use super::label::{GivenLabels, open_image_folder};
+use super::label::open_image_folder;
 use super::network::{LayerArg, NetworkArgs};
 use crate::error::CliError;
 
@@ -92,7 +93,7 @@ impl PoolArgs {
         let (pool, given) = self.pool()?;
         if let Some((table, from_folders)) = given {
             if session.events() == 0 {
-                let given = GivenLabels::read(&table, from_folders, &self.labels)?;
+                let given = GivenLabels::read(&table, from_folders, &self.labels, Duplicates::Error)?;
                 begin(&mut session, &given, &pool).map_err(|error| studio_error(error.into()))?;
             } else if !self.labels.is_empty() {
                 eprintln!(

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use handful_data::datasets::{DatasetKind, Part, open_dataset};
+use handful_data::lock::FolderLock;
 use handful_vision::device::device;
 use handful_vision::training::augment::Crop;
 use handful_vision::training::checkpoint::EpochMetrics;
@@ -123,6 +124,7 @@ impl TrainArgs {
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     let settings = args.settings()?;
     let device = device(&args.device)?;
+    let _lock = FolderLock::take(&args.output)?;
     if !args.resume && last_checkpoint(&args.output).exists() {
         return Err(CliError::Usage(format!(
             "{} holds a training already; go on with --resume, or give another folder",

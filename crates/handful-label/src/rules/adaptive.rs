@@ -82,6 +82,8 @@ pub(crate) struct Recipe<'a> {
     pub infer: Infer<'a>,
     /// What of the head is in the labels.
     pub head_share: f32,
+    /// Labelled rows that were drawn from the pool by chance, as places; where there are any, promises rest on them alone.
+    pub audit: &'a [usize],
     /// Whether the head is worth fitting: with very many classes the first opinion's own will do.
     pub distil: bool,
 }
@@ -196,13 +198,20 @@ impl Recipe<'_> {
     ) -> Vec<Tested> {
         let unlabelled: Vec<usize> = (0..given.len()).filter(|&row| !given[row]).collect();
         let shares = class_shares(Some(&mixed.gather(&unlabelled)), self.ways);
-        let weight = |class: usize| (f64::from(shares[class]) * self.ways as f64).min(MOST_WEIGHT);
-        let total: f64 = evidence.tested.iter().map(|(_, out)| weight(out.class)).sum();
-        let even = evidence.tested.len() as f64 / total.max(f64::MIN_POSITIVE);
+        let audited = |out: &LeftOutRow| self.audit.contains(&out.row);
+        // What was drawn by chance is like the pool as it is; all else is only once its class counts its share.
+        let any_audited = evidence.tested.iter().any(|(_, out)| audited(out));
+        let weight = |out: &LeftOutRow| match any_audited {
+            true => f64::from(u8::from(audited(out))),
+            false => (f64::from(shares[out.class]) * self.ways as f64).min(MOST_WEIGHT),
+        };
+        let total: f64 = evidence.tested.iter().map(|(_, out)| weight(out)).sum();
+        let counted = if any_audited { total } else { evidence.tested.len() as f64 };
+        let even = counted / total.max(f64::MIN_POSITIVE);
         let tested = |(said, out): &(Vec<Vec<f32>>, LeftOutRow)| Tested {
             probabilities: mixture.mix_row(said),
             class: out.class,
-            weight: weight(out.class) * even,
+            weight: weight(out) * even,
         };
         evidence.tested.iter().map(tested).collect()
     }

@@ -4,6 +4,7 @@
 //! the file says (size and order of channels), and the features are what one layer gives, by default the last pooled
 //! one. The graph is cut behind that layer before it is loaded.
 
+mod guard;
 mod layer;
 
 use std::collections::BTreeMap;
@@ -57,6 +58,8 @@ impl OnnxNetwork {
         size: Option<usize>,
     ) -> Result<Self, VisionError> {
         let broken = |reason: String| VisionError::Weights { path: path.to_owned(), reason };
+        guard::check(bytes)
+            .map_err(|reason| broken(format!("it is no ONNX file, or a damaged one ({reason})")))?;
         let mut file = ModelProto::parse_buf(bytes)
             .map_err(|error| broken(format!("it is no ONNX file, or a damaged one ({error})")))?;
         let graph = file.graph.as_mut().ok_or_else(|| broken("the ONNX file holds no graph".to_owned()))?;

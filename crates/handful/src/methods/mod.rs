@@ -41,7 +41,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{ParamError, TaskError};
+use crate::error::{MOST_COUNT, ParamError, TaskError};
 use crate::solution::Solution;
 use crate::task::Task;
 
@@ -161,7 +161,22 @@ fn build_from<P: MethodParams>(
     preset: Option<&str>,
     changes: &[Change],
 ) -> Result<Box<dyn Method>, ParamError> {
-    changed_preset::<P>(preset, changes)?.check()
+    let params = changed_preset::<P>(preset, changes)?;
+    check_counts(&as_map(&params))?;
+    params.check()
+}
+
+/// Refuses counts (steps, rounds, neighbours) beyond every use, which would never come to an end.
+fn check_counts(params: &Map<String, Value>) -> Result<(), ParamError> {
+    let too_large = |value: &Value| value.as_u64().is_some_and(|count| count > MOST_COUNT);
+    match params.iter().find(|(key, value)| key.as_str() != "seed" && too_large(value)) {
+        Some((key, value)) => Err(ParamError::BadValue {
+            key: key.clone(),
+            value: value.to_string(),
+            reason: format!("expected at most {MOST_COUNT}"),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// A preset with some of its values replaced, not yet checked.
@@ -264,6 +279,19 @@ mod tests {
         {
             let error = set(key, value).err().expect("refused").to_string();
             assert!(error.contains(key), "{error}");
+        }
+    }
+
+    #[test]
+    fn counts_have_an_end_in_every_method() {
+        for entry in METHODS {
+            let Ok(method) = build(entry.name, None, &[]) else { continue };
+            let params = as_map(&method.params());
+            for (key, _) in params.iter().filter(|(key, value)| *key != "seed" && value.is_u64()) {
+                let endless = [(key.clone(), u64::MAX.to_string())];
+                let error = build(entry.name, None, &endless).err().expect("refused").to_string();
+                assert!(error.contains(key) && error.contains("at most"), "{}: {error}", entry.name);
+            }
         }
     }
 }

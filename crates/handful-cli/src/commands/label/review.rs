@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use handful_data::atomic;
+use handful_data::spreadsheet::guarded;
 
 use super::Job;
 use crate::error::CliError;
@@ -47,9 +48,9 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
             let label = &rows[row];
             let number = |value: f32| format!("{value:.4}");
             writer.write_record([
-                job.table.id(row).as_str(),
+                guarded(&job.table.id(row)).as_ref(),
                 "",
-                &job.given.classes[label.class],
+                &guarded(&job.given.classes[label.class]),
                 &number(label.probability),
                 &number(label.credibility),
                 &number(label.margin),
@@ -64,7 +65,8 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
 
 /// Whether a file exists in which somebody has written: a label in a review file, or anything else at all.
 pub fn is_filled_in(path: &Path) -> bool {
-    if !path.exists() {
+    // What is not a file, such as a pipe, holds nothing that could be lost.
+    if !path.is_file() {
         return false;
     }
     let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else { return true };
