@@ -34,6 +34,12 @@ enum Command {
     Choose(Box<commands::choose::ChooseArgs>),
     /// Label rows that were never in the pool, with a model of `label --save`
     Predict(Box<commands::predict::PredictArgs>),
+    /// Label a pool in the browser, on this machine, while the model learns
+    #[cfg(feature = "studio")]
+    Studio(Box<commands::studio::StudioArgs>),
+    /// Speak the protocol of Label Studio's machine-learning backends
+    #[cfg(feature = "studio")]
+    Serve(Box<commands::serve::ServeArgs>),
     /// Compute the paper's tables and figures beside its printed ones, with a report
     Reproduce(Box<commands::reproduce::ReproduceArgs>),
     /// Print the complete parameters of a method's preset, with every key that --set can change
@@ -91,6 +97,10 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Label(args) => commands::label::run(&args),
         Command::Choose(args) => commands::choose::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Studio(args) => commands::studio::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Reproduce(args) => commands::reproduce::run(&args),
         Command::Params(args) => commands::params::run(&args),
         Command::Data(args) => commands::data::run(&args),

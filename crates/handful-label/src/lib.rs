@@ -47,6 +47,7 @@ mod prepared;
 mod projection;
 mod prototypes;
 mod rules;
+pub mod session;
 mod strangers;
 
 pub use acceptance::{Acceptance, Promise};
@@ -63,6 +64,7 @@ pub use params::{LabelParams, POOL, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
 pub use prototypes::{PrototypePool, Prototypes};
+pub use session::{Session, SessionError};
 pub use strangers::StrangerGroup;
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use handful_data::FeatureTable;
+use handful_data::datasets::ImageDataset;
 
 use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
@@ -20,6 +21,9 @@ pub struct ImagePool {
     /// Rows that are labelled by their folder.
     pub labels: Vec<(usize, String)>,
     pub files: Vec<PathBuf>,
+    /// The images, and which is each row's.
+    pub dataset: ImageDataset,
+    pub image_of_row: Vec<usize>,
     /// What made the features.
     pub network: String,
     /// Ids of the images that could not be read.
@@ -50,7 +54,8 @@ pub fn open(
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
     let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
     let skipped = embedding.bad.into_iter().map(|image| image.id).collect();
-    Ok(ImagePool { table: embedding.table, labels, files, network, skipped })
+    let image_of_row = embedding.images;
+    Ok(ImagePool { table: embedding.table, labels, files, dataset: images, image_of_row, network, skipped })
 }
 
 /// Opens a folder, which a build without networks cannot embed.

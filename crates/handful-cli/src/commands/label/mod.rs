@@ -39,7 +39,7 @@ use rule::RuleArgs;
 use vectors::VectorArgs;
 
 /// The columns of a labelled pool.
-pub const COLUMNS: [&str; 8] = Columns::NAMES;
+pub use handful_data::labelled::COLUMNS;
 
 /// Share of labelled rows that may look as strange as a rejected row.
 const REJECT_MISS: f64 = 0.05;

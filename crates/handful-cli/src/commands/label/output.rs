@@ -1,16 +1,13 @@
 //! The labelled pool in the format asked for.
 
 use std::collections::{HashMap, HashSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use handful_data::spreadsheet::guarded;
-use handful_data::{Cells, atomic, write_columns};
-use serde_json::json;
+use handful_data::labelled::{LabelledFormat, write_labelled};
 
 use super::Job;
-use super::columns::{Columns, Line, Source};
+use super::columns::{Columns, Source};
 use crate::error::CliError;
 
 /// Formats of the labelled pool.
@@ -49,86 +46,14 @@ impl OutputFormat {
 
 /// Writes the output.
 pub fn write(path: &Path, format: OutputFormat, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
-    match format {
-        OutputFormat::Csv => Ok(atomic::write(path, |out| csv(out, columns, job))?),
-        OutputFormat::Jsonl => Ok(atomic::write(path, |out| {
-            columns.lines().try_for_each(|line| {
-                serde_json::to_writer(&mut *out, &object(&line, job))?;
-                out.write_all(b"\n")
-            })
-        })?),
-        OutputFormat::LabelStudio => Ok(atomic::write(path, |out| label_studio(out, columns, job))?),
-        OutputFormat::Parquet => parquet(path, columns, job),
-        OutputFormat::Links => links(path, columns, job),
-    }
-}
-
-fn csv(out: &mut dyn Write, columns: &Columns<'_>, job: &Job) -> std::io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(Columns::NAMES)?;
-    for line in columns.lines() {
-        let number = |value: f32| format!("{value:.4}");
-        writer.write_record([
-            guarded(&job.table.id(line.row)).as_ref(),
-            guarded(line.label).as_ref(),
-            &number(line.probability),
-            &number(line.credibility),
-            line.source.name(),
-            &number(line.margin),
-            &number(line.agreement),
-            &number(line.familiarity),
-        ])?;
-    }
-    writer.flush()
-}
-
-fn object(line: &Line<'_>, job: &Job) -> serde_json::Value {
-    json!({
-        "id": job.table.id(line.row),
-        "label": (line.source != Source::Rejected).then_some(line.label),
-        "probability": line.probability,
-        "credibility": line.credibility,
-        "source": line.source.name(),
-        "margin": line.margin,
-        "agreement": line.agreement,
-        "familiarity": line.familiarity,
-    })
-}
-
-/// Tasks with predictions; given labels come as annotations' values too, with a score of 1.
-fn label_studio(out: &mut dyn Write, columns: &Columns<'_>, job: &Job) -> std::io::Result<()> {
-    out.write_all(b"[")?;
-    for (at, line) in columns.lines().filter(|line| line.source != Source::Rejected).enumerate() {
-        let result = json!([{
-            "from_name": "label", "to_name": "image", "type": "choices",
-            "value": {"choices": [line.label]},
-        }]);
-        let task = json!({
-            "data": {"image": job.table.id(line.row), "credibility": line.credibility, "source": line.source.name()},
-            "predictions": [{"model_version": "handful", "score": line.probability, "result": result}],
-        });
-        out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &task)?;
-    }
-    out.write_all(b"\n]\n")
-}
-
-fn parquet(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
-    let lines: Vec<Line<'_>> = columns.lines().collect();
-    let numbers = |value: fn(&Line<'_>) -> f32| Cells::Numbers(lines.iter().map(value).collect());
-    let texts = |value: &dyn Fn(&Line<'_>) -> String| Cells::Texts(lines.iter().map(value).collect());
-    let cells = [
-        texts(&|line| job.table.id(line.row)),
-        texts(&|line| line.label.to_owned()),
-        numbers(|line| line.probability),
-        numbers(|line| line.credibility),
-        texts(&|line| line.source.name().to_owned()),
-        numbers(|line| line.margin),
-        numbers(|line| line.agreement),
-        numbers(|line| line.familiarity),
-    ];
-    let named: Vec<(&str, Cells)> = Columns::NAMES.into_iter().zip(cells).collect();
-    Ok(write_columns(path, &named)?)
+    let format = match format {
+        OutputFormat::Csv => LabelledFormat::Csv,
+        OutputFormat::Jsonl => LabelledFormat::Jsonl,
+        OutputFormat::LabelStudio => LabelledFormat::LabelStudio,
+        OutputFormat::Parquet => LabelledFormat::Parquet,
+        OutputFormat::Links => return links(path, columns, job),
+    };
+    Ok(write_labelled(path, format, columns.lines())?)
 }
 
 /// A folder for each class, with links to its images.
@@ -142,8 +67,8 @@ fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> 
         let class = (line.source != Source::Rejected).then_some(line.label);
         let folder = folders.of(class.unwrap_or_default(), &folder_name(class.unwrap_or("rejected")));
         // Folders of the pool become part of the name.
-        let id = job.table.id(line.row);
-        let link = of_folder.entry(folder.clone()).or_default().of(&id, &id.replace(['/', '\\'], "--"));
+        let id = &line.id;
+        let link = of_folder.entry(folder.clone()).or_default().of(id, &id.replace(['/', '\\'], "--"));
         (PathBuf::from(folder).join(link), files[line.row].as_path())
     });
     write_links(path, links)
