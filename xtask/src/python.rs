@@ -40,7 +40,7 @@ pub fn test() -> Result<(), String> {
     run(python.tool("maturin").args(profile).arg(&wheels))?;
     let wheel = std::fs::read_dir(&wheels)
         .ok()
-        .and_then(|mut files| files.find_map(|file| Some(file.ok()?.path()).filter(is_wheel)))
+        .and_then(|mut files| files.find_map(|file| Some(file.ok()?.path()).filter(|path| is_wheel(path))))
         .ok_or_else(|| format!("{}: maturin left no wheel there", wheels.display()))?;
     run(python.module("pip").args(["install", "--quiet", "--force-reinstall", "--no-deps"]).arg(wheel))?;
     // The folder python/ holds the package without its extension module: the tests must find the installed one.
@@ -52,7 +52,7 @@ pub fn test() -> Result<(), String> {
     run(python.tool("stubtest").args(stubs))
 }
 
-fn is_wheel(path: &PathBuf) -> bool {
+fn is_wheel(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "whl")
 }
 

@@ -36,6 +36,9 @@ impl Labelling {
     }
 }
 
+/// A number of a row.
+type Number = fn(&RowLabel) -> f32;
+
 #[pymethods]
 impl Labelling {
     fn __len__(&self) -> usize {
@@ -49,7 +52,7 @@ impl Labelling {
         let classes: Vec<i64> = rows.iter().map(|row| row.class as i64).collect();
         columns.set_item("class", classes.into_pyarray(py))?;
         columns.set_item("given", rows.iter().map(|row| row.given).collect::<Vec<_>>().into_pyarray(py))?;
-        let numbers: [(&str, fn(&RowLabel) -> f32); 6] = [
+        let numbers: [(&str, Number); 6] = [
             ("probability", |row| row.probability),
             ("credibility", |row| row.credibility),
             ("margin", |row| row.margin),

@@ -8,8 +8,11 @@ fn new_class(name: &str) -> Event {
     Event::NewClass { name: name.to_owned(), rows: Vec::new() }
 }
 
-/// What can be seen of a session.
-fn seen(session: &Session) -> (Vec<(usize, String)>, BTreeMap<String, Mark>, (bool, bool)) {
+/// What can be seen of a session:
+/// Classes, marks, and whether there is something to undo and to redo.
+type Seen = (Vec<(usize, String)>, BTreeMap<String, Mark>, (bool, bool));
+
+fn seen(session: &Session) -> Seen {
     let classes = session.classes().map(|(class, name)| (class, name.to_owned())).collect();
     (classes, session.marks().clone(), session.can_undo_redo())
 }

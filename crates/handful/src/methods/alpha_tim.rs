@@ -30,7 +30,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`alpha-tim`](self).
+/// Parameters of `alpha-tim`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AlphaTimParams {
     /// What is done to the features first.

@@ -37,7 +37,7 @@ pub enum Classified {
     AsGiven,
 }
 
-/// Parameters of [`bd-cspn`](self).
+/// Parameters of `bd-cspn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BdCspnParams {
     /// What is done to the features first.

@@ -502,9 +502,9 @@ mod tests {
 
     #[test]
     fn wrong_values_keys_and_presets_are_named() {
-        let error = Ridge::builder().penalty(0.0).build().err().expect("refused").to_string();
+        let error = Ridge::builder().penalty(0.0).build().expect_err("refused").to_string();
         assert!(error.contains("penalty"), "{error}");
-        let error = BaselinePp::builder().set("lr", "1").err().expect("no such key").to_string();
+        let error = BaselinePp::builder().set("lr", "1").expect_err("no such key").to_string();
         assert!(error.contains("learning_rate"), "{error}");
         assert!(BaselinePp::builder().preset("best").is_err());
         assert!(DmIda::builder().steps(usize::MAX).build().is_err());

@@ -32,7 +32,7 @@ use crate::solution::{FitTrace, Solution, Trace};
 use crate::task::Task;
 use crate::transform::Transform;
 
-/// Parameters of [`dm-ida`](self).
+/// Parameters of `dm-ida`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DmIdaParams {
     /// What is done to the features first.

@@ -35,7 +35,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`ease`](self).
+/// Parameters of `ease`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EaseParams {
     /// What is done to the features first.

@@ -29,7 +29,7 @@ use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`epnet`](self).
+/// Parameters of `epnet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpnetParams {
     /// What is done to the features first.

@@ -31,7 +31,7 @@ use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`ici`](self).
+/// Parameters of `ici`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IciParams {
     /// What is done to the features first.

@@ -38,7 +38,7 @@ use crate::task::Task;
 use crate::transform::Transform;
 use cleaning::Layer;
 
-/// Parameters of [`ilpc`](self).
+/// Parameters of `ilpc`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IlpcParams {
     /// What is done to the features first.

@@ -36,7 +36,7 @@ pub enum Graph {
     Knn,
 }
 
-/// Parameters of [`label-spreading`](self).
+/// Parameters of `label-spreading`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabelSpreadingParams {
     /// What is done to the features first.

@@ -30,7 +30,7 @@ use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`laplacianshot`](self).
+/// Parameters of `laplacianshot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaplacianshotParams {
     /// What is done to the features first.

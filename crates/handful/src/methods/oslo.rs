@@ -25,7 +25,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`oslo`](self).
+/// Parameters of `oslo`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OsloParams {
     /// What is done to the features first.

@@ -38,7 +38,7 @@ pub enum Scaling {
     Range,
 }
 
-/// Parameters of [`paddle`](self).
+/// Parameters of `paddle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PaddleParams {
     /// What is done to the features first.

@@ -30,7 +30,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`protolp`](self).
+/// Parameters of `protolp`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtolpParams {
     /// What is done to the features first.

@@ -18,7 +18,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`protonet`](self).
+/// Parameters of `protonet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtonetParams {
     /// What is done to the features first.

@@ -28,7 +28,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`pt-map`](self).
+/// Parameters of `pt-map`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtMapParams {
     /// What is done to the features first.

@@ -26,7 +26,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`self-training`](self).
+/// Parameters of `self-training`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceParams {
     /// What is done to the features first.

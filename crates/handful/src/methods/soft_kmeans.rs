@@ -23,7 +23,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`soft-kmeans`](self).
+/// Parameters of `soft-kmeans`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoftKmeansParams {
     /// What is done to the features first.

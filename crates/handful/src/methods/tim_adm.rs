@@ -29,7 +29,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`tim-adm`](self).
+/// Parameters of `tim-adm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimAdmParams {
     /// What is done to the features first.

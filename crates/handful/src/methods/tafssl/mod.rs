@@ -58,7 +58,7 @@ pub enum Labeller {
     Bkm,
 }
 
-/// Parameters of [`tafssl`](self).
+/// Parameters of `tafssl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TafsslParams {
     /// What is done to the features before they are centred.
