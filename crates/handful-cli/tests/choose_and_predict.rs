@@ -109,7 +109,7 @@ fn any_method_of_the_benchmark_labels_the_pool() {
         assert!(right > 140, "{method}: {right}");
     }
     with("dm-idea").refused(&["dm-idea", "did you mean dm-ida?"]);
-    with("pool:quick").refused(&["pool:quick", "adaptive, fast, smoothing"]);
+    with("pool:quick").refused(&["\"quick\"", "adaptive, fast, smoothing"]);
 }
 
 #[test]
