@@ -33,7 +33,7 @@ const NEIGHBOUR_SHARE: f32 = 0.3;
 /// Squared distance of unit rows below which they are the same row.
 const SAME: f32 = 1e-5;
 /// Classes that are kept of an anchor's opinion.
-pub(crate) const TOP: usize = 8;
+pub(crate) const TOP: usize = 16;
 /// Rows that are labelled together.
 const BLOCK: usize = 8192;
 
