@@ -104,7 +104,7 @@ const DISKS: [(&str, &str, &str); 2] = [
 impl Writer {
     /// Runs the later form on a small disk in memory, where this system lets a test mount one.
     fn on_disk(&self, (name, change, words): (&str, &str, &str), earlier: &BTreeMap<&'static str, Vec<u8>>) {
-        let [disk, before, after] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+        let [disk, before, after, elsewhere] = [(); 4].map(|()| tempfile::tempdir().expect("a folder"));
         self.put(before.path(), earlier);
         let script = format!(
             "mount -t tmpfs -o size=4m tmpfs \"$1\" 2>/dev/null || exit 77; cp -r \"$2\"/. \"$1\"; {change}; \
@@ -117,7 +117,7 @@ impl Writer {
             .args([disk.path(), before.path(), after.path()])
             .arg(command.get_program())
             .args(command.get_args())
-            .env("XDG_CACHE_HOME", "/dev/null")
+            .env("XDG_CACHE_HOME", elsewhere.path())
             .env("HANDFUL_WEIGHTS", disk.path().join("no-weights"))
             .output();
         let Ok(output) = output else { return };
