@@ -4,10 +4,11 @@
 //! A run is short unless `HANDFUL_KILLS` says how often to kill each command:
 //!
 //! ```sh
-//! HANDFUL_KILLS=50 cargo test -p handful-cli --release --test crash -- --nocapture
+//! HANDFUL_KILLS=50 cargo test -p handful-cli --test crash --test studio --test vision -- --nocapture killed links
 //! ```
 //!
-//! Training is killed in `vision.rs`, which goes on with what is left and compares the weights.
+//! Training is killed in `vision.rs`, which goes on with what is left and compares the weights, and the studio in
+//! `studio.rs`, which asks for every answer that was confirmed.
 #![cfg(all(unix, feature = "vision", feature = "tables"))]
 
 mod support;
@@ -91,6 +92,50 @@ impl Writer {
         for (name, bytes) in contents {
             std::fs::write(folder.join(name), bytes).expect("written");
         }
+    }
+}
+
+/// What becomes of a disk of its own before the command is run, and how that is said.
+const DISKS: [(&str, &str, &str); 2] = [
+    ("full", "dd if=/dev/zero of=\"$1/filler\" bs=1k 2>/dev/null", "the disk is full"),
+    ("read-only", "mount -o remount,ro \"$1\"", "Read-only file system"),
+];
+
+impl Writer {
+    /// Runs the later form on a small disk in memory, where this system lets a test mount one.
+    fn on_disk(&self, (name, change, words): (&str, &str, &str), earlier: &BTreeMap<&'static str, Vec<u8>>) {
+        let [disk, before, after, elsewhere] = [(); 4].map(|()| tempfile::tempdir().expect("a folder"));
+        self.put(before.path(), earlier);
+        let script = format!(
+            "mount -t tmpfs -o size=4m tmpfs \"$1\" 2>/dev/null || exit 77; cp -r \"$2\"/. \"$1\"; {change}; \
+             disk=\"$1\"; after=\"$3\"; shift 3; \"$@\"; code=$?; rm -f \"$disk/filler\" 2>/dev/null; \
+             cp -r \"$disk\"/. \"$after\"; exit $code"
+        );
+        let command = self.command(&self.later, disk.path());
+        let output = Command::new("unshare")
+            .args(["-rm", "sh", "-c", &script, "sh"])
+            .args([disk.path(), before.path(), after.path()])
+            .arg(command.get_program())
+            .args(command.get_args())
+            .env("XDG_CACHE_HOME", elsewhere.path())
+            .env("HANDFUL_WEIGHTS", disk.path().join("no-weights"))
+            .output();
+        let Ok(output) = output else { return };
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() == Some(77) || said.contains("unshare") {
+            return;
+        }
+        let errors = said.lines().filter(|line| line.contains("cannot") || line.contains("os error")).count();
+        assert!(
+            output.status.code() == Some(1) && said.contains(words) && errors == 1,
+            "{}, {name} disk: {}: {said}",
+            self.name,
+            output.status
+        );
+        self.check(after.path(), &[earlier], name);
+        let names = std::fs::read_dir(after.path()).expect("a folder").flatten();
+        let left: Vec<_> = names.map(|entry| entry.file_name()).collect();
+        assert_eq!(left.len(), earlier.len(), "{}, {name} disk leaves {left:?}", self.name);
     }
 }
 
@@ -198,7 +243,8 @@ fn a_killed_command_leaves_the_earlier_file_or_the_new_one() {
             writer.check(folder.path(), &[&earlier, &later], "killed");
             replaced += usize::from(writer.contents(folder.path()) == later);
             // What a kill leaves behind is a file of its own, and no hindrance for the next run.
-            if number == 0 {
+            // The cache of images, whole or not, is read by the next run too.
+            if number == 0 || writer.name == "embed" {
                 assert!(
                     writer.command(&writer.later, folder.path()).status().expect("runs").success(),
                     "{}",
@@ -219,6 +265,9 @@ fn a_full_disk_and_a_place_without_writing_change_nothing() {
     let pool = Pool::new();
     for writer in writers(&pool) {
         let (earlier, _) = writer.undisturbed(&writer.earlier);
+        for disk in DISKS {
+            writer.on_disk(disk, &earlier);
+        }
         let folder = tempfile::tempdir().expect("a folder");
         writer.put(folder.path(), &earlier);
         let full = writer.command(&writer.later, folder.path());

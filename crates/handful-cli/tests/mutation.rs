@@ -5,7 +5,7 @@
 //! unless `HANDFUL_MUTATIONS` says how many mutations of each kind to try:
 //!
 //! ```sh
-//! HANDFUL_MUTATIONS=1600 cargo test -p handful-cli --release --test mutation -- --nocapture
+//! HANDFUL_MUTATIONS=700 cargo test -p handful-cli --test mutation -- --nocapture
 //! ```
 #![cfg(all(unix, feature = "vision", feature = "tables"))]
 
@@ -17,7 +17,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use support::pool::Pool;
+use support::damage::{Chance, mutated};
+use support::images::{class_folders, train};
+use support::pool::{Pool, text};
 
 /// Mutations of each kind where nobody asks for more.
 const SHORT: usize = 24;
@@ -34,89 +36,6 @@ struct Kind {
     arguments: Vec<String>,
     /// The name that the file must have, where its extension is not enough.
     file_name: Option<&'static str>,
-}
-
-/// Chance that is the same on every machine.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
-/// Numbers at which programs overflow.
-const EXTREMES: [u64; 10] =
-    [0, 1, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, i64::MAX as u64, u64::MAX];
-const WORDS: [&str; 14] = [
-    "99999999999999999999",
-    "-1",
-    "1e999",
-    "nan",
-    "",
-    "\"",
-    "[",
-    "{",
-    "null",
-    "\u{0}",
-    "\u{1b}[31m",
-    "../",
-    "=1+1",
-    "\u{feff}",
-];
-
-/// One to four changes of the kinds that transfers, editors and attackers make.
-fn mutated(seed: &[u8], other: &[u8], chance: &mut Chance) -> Vec<u8> {
-    let mut bytes = seed.to_vec();
-    for _ in 0..=chance.below(4) {
-        let at = chance.below(bytes.len());
-        let end = (at + 1 + chance.below(64)).min(bytes.len());
-        match chance.below(10) {
-            _ if bytes.is_empty() => bytes.push(chance.next() as u8),
-            0 => bytes[at] ^= 1 << chance.below(8),
-            1 => bytes[at] = chance.next() as u8,
-            2 => bytes.truncate(at),
-            3 => drop(bytes.drain(at..end)),
-            4 => {
-                let copy = bytes[at..end].to_vec();
-                bytes.splice(at..at, copy);
-            }
-            5 | 6 => {
-                let value = EXTREMES[chance.below(EXTREMES.len())].to_le_bytes();
-                let width = [1, 2, 4, 8][chance.below(4)].min(bytes.len() - at);
-                let mut value = value[..width].to_vec();
-                if chance.below(2) == 0 {
-                    value.reverse();
-                }
-                bytes[at..at + width].copy_from_slice(&value);
-            }
-            7 => {
-                let word = WORDS[chance.below(WORDS.len())].bytes();
-                bytes.splice(at..end.min(at + 8), word);
-            }
-            8 => {
-                let from = chance.below(other.len());
-                let piece = other[from..(from + 1 + chance.below(256)).min(other.len())].to_vec();
-                bytes.splice(at..end, piece);
-            }
-            _ => {
-                let digits: Vec<usize> =
-                    (at..bytes.len()).filter(|&at| bytes[at].is_ascii_digit()).take(20).collect();
-                for at in digits {
-                    bytes[at] = b'0' + chance.below(10) as u8;
-                }
-            }
-        }
-    }
-    bytes
 }
 
 /// What a run did wrong, if anything.
@@ -244,6 +163,11 @@ fn kinds(pool: &Pool) -> Vec<Kind> {
         kind(name, photos(ending), "embed FOLDER --output OUT.npz")
     };
     let features = path("features.npz");
+    let network = |name: &str| {
+        let found = fixtures("handful-vision/fixtures", |file| file == name);
+        found[0].to_str().expect("UTF-8").to_owned()
+    };
+    let (words, tokenizer) = (network("words.onnx"), network("words.json"));
     let mut kinds = vec![
         table("npy", "numpy", ".npy"),
         table("npz", "numpy", ".npz"),
@@ -287,6 +211,31 @@ fn kinds(pool: &Pool) -> Vec<Kind> {
         ),
         kind("task-list", vec![pool.path("tasks.jsonl")], &format!("tasks show FILE {features}")),
         kind("results", vec![pool.path("results/results.jsonl")], "reproduce report --out FOLDER"),
+        kind(
+            "weights",
+            vec![pool.path("run/best.safetensors")],
+            &format!("embed {} --weights FILE --output OUT.npz", path("photo")),
+        ),
+        kind(
+            "image-shards",
+            fixtures("handful-data/tests/fixtures/shards", |_| true),
+            "embed FILE --output OUT.npz",
+        ),
+        kind(
+            "class-vectors",
+            vec![pool.path("vectors.csv"), pool.path("vectors.npz")],
+            &format!("label {features} --class-vectors FILE -o OUT.csv"),
+        ),
+        kind(
+            "tokenizer",
+            fixtures("handful-vision/fixtures", |file| file == "words.json"),
+            &format!("embed {} --weights {words} --tokenizer FILE --output OUT.npz", path("texts.csv")),
+        ),
+        kind(
+            "texts",
+            vec![pool.path("texts.csv")],
+            &format!("embed FILE --weights {words} --tokenizer {tokenizer} --output OUT.npz"),
+        ),
         kind("model", vec![pool.path("model.safetensors")], &format!("predict FILE {features} -o OUT.csv")),
     ];
     for kind in kinds.iter_mut().filter(|kind| kind.name == "tar") {
@@ -298,11 +247,11 @@ fn kinds(pool: &Pool) -> Vec<Kind> {
     kinds
 }
 
-/// What only the program itself writes: labels, a review, a model, tasks, results, a preset.
+/// What only the program itself writes: labels, a review, a model, tasks, results, a preset, weights; and small tables.
 fn written() -> Pool {
     let pool = Pool::new();
     let labels = pool.labels(2);
-    let path = |name: &str| pool.path(name).to_str().expect("UTF-8").to_owned();
+    let path = |name: &str| text(&pool.path(name)).to_owned();
     let features = path("features.npz");
     let review = path("review.csv");
     let model = path("model.safetensors");
@@ -315,6 +264,12 @@ fn written() -> Pool {
             "result": [{"from_name": "label", "to_name": "image", "type": "choices", "value": {"choices": ["bee"]}}]}]},
             {"id": 2, "image": "50", "choice": "ant", "annotation_id": 2}]"#,
     );
+    let vectors = |row: usize| (0..8).map(|at| u8::from(at == row).to_string()).collect::<Vec<_>>().join(",");
+    let lines: String = (0..4).map(|row| format!("class {row},{}\n", vectors(row))).collect();
+    pool.write("vectors.csv", &format!("label,a,b,c,d,e,f,g,h\n{lines}"));
+    support::handful(&["data", "convert", &path("vectors.csv"), &path("vectors.npz")]).succeeded();
+    pool.write("texts.csv", "id,text,label\na,good food,happy\nb,bad slow service,\nc,\"very, very bad\",\n");
+    train(&class_folders(pool.folder.path()), &pool.path("run"), &["--epochs", "1"]).succeeded();
     let tasks = path("tasks.jsonl");
     support::handful(&["tasks", "sample", &features, "--tasks", "3", "--queries", "3", "-o", &tasks])
         .succeeded();

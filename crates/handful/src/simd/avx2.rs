@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::lanes::{FloatBits, Lanes};
+use super::pair::Pair;
 
 /// Eight `f32` lanes in a 256-bit register.
 #[derive(Clone, Copy)]
@@ -16,6 +17,7 @@ impl Lanes for Avx2 {
     type Vector = __m256;
     const WIDTH: usize = 8;
     const REGISTERS: usize = 16;
+    type Wide = Pair<Self>;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m256 {

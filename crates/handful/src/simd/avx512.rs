@@ -2,6 +2,7 @@
 
 use std::arch::x86_64::*;
 
+use super::avx2::Avx2;
 use super::lanes::{FloatBits, Lanes};
 
 /// Sixteen `f32` lanes in a 512-bit register.
@@ -16,6 +17,7 @@ impl Lanes for Avx512 {
     type Vector = __m512;
     const WIDTH: usize = 16;
     const REGISTERS: usize = 32;
+    type Wide = Self;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> __m512 {
@@ -63,7 +65,10 @@ impl Lanes for Avx512 {
     }
     #[inline(always)]
     unsafe fn sum(a: __m512) -> f32 {
-        unsafe { _mm512_reduce_add_ps(a) }
+        unsafe {
+            let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(a)));
+            Avx2::sum(_mm256_add_ps(_mm512_castps512_ps256(a), high))
+        }
     }
     #[inline(always)]
     unsafe fn exp(a: __m512) -> __m512 {

@@ -5,6 +5,7 @@
 //! A register holds several `i`; the sums over `j` then never cross lanes. M is symmetric, so reading column `i` of
 //! row `j` is as good as the other way round, and contiguous.
 
+use super::buffer::LANE_PADDING;
 use super::lanes::Lanes;
 use crate::scalar::Scalar;
 
@@ -73,6 +74,35 @@ unsafe fn scaled_half_norms<S: Lanes>(
     }
 }
 
+/// The sum of M, added up over as many lanes as the widest path has.
+struct RowSums<S: Lanes> {
+    waiting: [S::Element; LANE_PADDING],
+    total: S::Element,
+}
+
+impl<S: Lanes> RowSums<S> {
+    fn new() -> Self {
+        Self { waiting: [S::Element::ZERO; LANE_PADDING], total: S::Element::ZERO }
+    }
+
+    /// Takes the sums of the rows from `at` on.
+    ///
+    /// # Safety
+    /// The instruction set of `S` is present, and `at` is a multiple of its register width.
+    #[inline(always)]
+    unsafe fn add(&mut self, at: usize, sums: S::Vector) {
+        let lanes = <S::Wide as Lanes>::WIDTH;
+        let place = at % lanes;
+        // SAFETY: both widths divide LANE_PADDING, so `place + WIDTH <= lanes <= LANE_PADDING`.
+        unsafe {
+            S::store(self.waiting.as_mut_ptr().add(place), sums);
+            if place + S::WIDTH == lanes {
+                self.total += <S::Wide as Lanes>::sum(<S::Wide as Lanes>::load(self.waiting.as_ptr()));
+            }
+        }
+    }
+}
+
 /// The pass with all accumulators in registers.
 #[inline(always)]
 unsafe fn pass<S: Lanes, const CLASSES: usize>(
@@ -80,7 +110,7 @@ unsafe fn pass<S: Lanes, const CLASSES: usize>(
     half_norms: *const S::Element,
     pull: *mut S::Element,
 ) -> S::Element {
-    let mut total = S::Element::ZERO;
+    let mut total = RowSums::<S>::new();
     let mut at = 0;
     while at < input.stride {
         // SAFETY: `class < CLASSES`, `at + WIDTH <= stride`, `j < examples`.
@@ -113,11 +143,11 @@ unsafe fn pass<S: Lanes, const CLASSES: usize>(
                 let value = S::sub(S::mul(row_sum, own[class]), weighted[class]);
                 S::store(pull.add(class * input.stride + at), value);
             }
-            total += S::sum(row_sum);
+            total.add(at, row_sum);
         }
         at += S::WIDTH;
     }
-    total
+    total.total
 }
 
 /// The pass for any number of classes, its accumulators in a scratch buffer that stays in the first-level cache.
@@ -129,7 +159,7 @@ unsafe fn pass_any<S: Lanes>(
     sums: *mut S::Element,
     pull: *mut S::Element,
 ) -> S::Element {
-    let mut total = S::Element::ZERO;
+    let mut total = RowSums::<S>::new();
     let mut at = 0;
     while at < input.stride {
         // SAFETY: `class < classes`, `at + WIDTH <= stride`, `j < examples`; `sums` holds one register per class.
@@ -163,9 +193,9 @@ unsafe fn pass_any<S: Lanes>(
                 let value = S::sub(S::mul(row_sum, own), S::load(sums.add(class * S::WIDTH)));
                 S::store(pull.add(class * input.stride + at), value);
             }
-            total += S::sum(row_sum);
+            total.add(at, row_sum);
         }
         at += S::WIDTH;
     }
-    total
+    total.total
 }

@@ -2,6 +2,9 @@
 //!
 //! The kernels in the sibling modules are written once against [`Lanes`] and compiled once per instruction set, so
 //! that a path this machine cannot run is still the same source as one it can.
+//!
+//! Every path of single precision gives the same bits: multiply-adds are fused, in software where the hardware has none, and
+//! what is summed over lanes is summed over the sixteen of [`Lanes::Wide`], in the order of [`Lanes::sum`].
 
 /// A vector register of one instruction set, and the operations the kernels use on it.
 ///
@@ -15,8 +18,10 @@ pub(crate) trait Lanes: Copy {
     type Vector: Copy;
     /// Elements in a register.
     const WIDTH: usize;
-    /// Registers there are: 16 or 32.
+    /// Registers there are.
     const REGISTERS: usize;
+    /// As many lanes as every path of this element has, for sums over lanes.
+    type Wide: Lanes<Element = Self::Element>;
 
     unsafe fn load(from: *const Self::Element) -> Self::Vector;
     unsafe fn store(to: *mut Self::Element, vector: Self::Vector);
@@ -28,9 +33,9 @@ pub(crate) trait Lanes: Copy {
     unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn min(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn sqrt(a: Self::Vector) -> Self::Vector;
-    /// `a * b + c`, fused where the hardware fuses.
+    /// `a * b + c`; single precision rounds once.
     unsafe fn mul_add(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
-    /// Sum over the lanes, in a fixed order.
+    /// Sum over the lanes: the upper half is added to the lower one until one lane is left.
     unsafe fn sum(a: Self::Vector) -> Self::Element;
     unsafe fn exp(a: Self::Vector) -> Self::Vector;
     /// Natural logarithm of positive, normal numbers.

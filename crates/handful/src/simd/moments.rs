@@ -26,9 +26,9 @@ pub(crate) unsafe fn moments<S: Lanes>(
         unsafe {
             let (z, out) = (rows.start.add(row * rows.stride), squares.add(row));
             if whole {
-                block::<S, ROWS>(columns, z, rows.stride, sums, out);
+                block::<S::Wide, ROWS>(columns, z, rows.stride, sums, out);
             } else {
-                block::<S, 1>(columns, z, rows.stride, sums, out);
+                block::<S::Wide, 1>(columns, z, rows.stride, sums, out);
             }
         }
         row += if whole { ROWS } else { 1 };

@@ -3,6 +3,7 @@
 use std::arch::aarch64::*;
 
 use super::lanes::{FloatBits, Lanes};
+use super::pair::Pair;
 
 /// Four `f32` lanes in a 128-bit register.
 #[derive(Clone, Copy)]
@@ -16,6 +17,7 @@ impl Lanes for Neon {
     type Vector = float32x4_t;
     const WIDTH: usize = 4;
     const REGISTERS: usize = 32;
+    type Wide = Pair<Pair<Self>>;
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> float32x4_t {
@@ -63,7 +65,7 @@ impl Lanes for Neon {
     }
     #[inline(always)]
     unsafe fn sum(a: float32x4_t) -> f32 {
-        unsafe { vaddvq_f32(a) }
+        unsafe { vaddv_f32(vadd_f32(vget_low_f32(a), vget_high_f32(a))) }
     }
     #[inline(always)]
     unsafe fn exp(a: float32x4_t) -> float32x4_t {

@@ -6,7 +6,7 @@
 
 use super::lanes::Lanes;
 
-/// Classes handled by one register block.
+/// Most classes handled by one register block.
 const CLASS_BLOCK: usize = 6;
 
 /// A matrix as the kernels see it: `rows` rows, `stride` elements apart.
@@ -16,9 +16,9 @@ pub(crate) struct Strided<T> {
     pub stride: usize,
 }
 
-/// Splits `classes` into blocks of nearly equal size, none above [`CLASS_BLOCK`].
-fn class_blocks(classes: usize) -> impl Iterator<Item = (usize, usize)> {
-    let blocks = classes.div_ceil(CLASS_BLOCK);
+/// Splits `classes` into blocks of nearly equal size, none above `most`.
+fn class_blocks(classes: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let blocks = classes.div_ceil(most);
     (0..blocks).map(move |block| {
         let (start, end) = (block * classes / blocks, (block + 1) * classes / blocks);
         (start, end - start)
@@ -40,10 +40,10 @@ pub(crate) unsafe fn scores<S: Lanes>(
 ) {
     // SAFETY: forwarded; two rows per block fill sixteen registers, four thirty-two.
     unsafe {
-        if S::REGISTERS == 16 {
-            score_rows::<S, 2>(columns, rows, weights, bias, scores);
+        if <S::Wide as Lanes>::REGISTERS <= 16 {
+            score_rows::<S::Wide, 2>(columns, rows, weights, bias, scores);
         } else {
-            score_rows::<S, 4>(columns, rows, weights, bias, scores);
+            score_rows::<S::Wide, 4>(columns, rows, weights, bias, scores);
         }
     }
 }
@@ -59,7 +59,8 @@ unsafe fn score_rows<S: Lanes, const ROWS: usize>(
     scores: &Strided<*mut S::Element>,
 ) {
     // Classes outside: the weights of a block stay in the nearest cache while the rows pass by.
-    for (class, width) in class_blocks(weights.rows) {
+    let most = if S::REGISTERS < 16 { CLASS_BLOCK / 2 } else { CLASS_BLOCK };
+    for (class, width) in class_blocks(weights.rows, most) {
         let mut row = 0;
         while row < rows.rows {
             let whole = row + ROWS <= rows.rows;
@@ -144,12 +145,12 @@ pub(crate) unsafe fn weight_gradient<S: Lanes>(
     residuals: &Strided<*const S::Element>,
     gradient: &Strided<*mut S::Element>,
 ) {
-    // SAFETY: forwarded; the strips per block are chosen as in `scores`.
+    // SAFETY: forwarded; the strips of a block fill the registers.
     unsafe {
-        if S::REGISTERS == 16 {
-            gradient_strips::<S, 2>(add, columns, rows, residuals, gradient);
-        } else {
-            gradient_strips::<S, 4>(add, columns, rows, residuals, gradient);
+        match S::REGISTERS {
+            ..16 => gradient_strips::<S, 1>(add, columns, rows, residuals, gradient),
+            16 => gradient_strips::<S, 2>(add, columns, rows, residuals, gradient),
+            _ => gradient_strips::<S, 4>(add, columns, rows, residuals, gradient),
         }
     }
 }
@@ -167,7 +168,7 @@ unsafe fn gradient_strips<S: Lanes, const STRIPS: usize>(
     let mut column = 0;
     while column < columns {
         let whole = column + STRIPS * S::WIDTH <= columns;
-        for (class, width) in class_blocks(gradient.rows) {
+        for (class, width) in class_blocks(gradient.rows, CLASS_BLOCK) {
             // SAFETY: `column` and `class` stay inside the matrices the caller vouches for.
             unsafe {
                 let z = rows.start.add(column);

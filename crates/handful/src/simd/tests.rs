@@ -22,10 +22,17 @@ fn random(rng: &mut ChaCha8Rng, rows: usize, columns: usize) -> Matrix<f32> {
     Matrix::from_vec(rows, columns, (0..rows * columns).map(|_| rng.random_range(-1.0..1.0)).collect())
 }
 
+/// The kernels of every path, and those for processors that cannot fuse.
+fn all_kernels() -> Vec<&'static Kernels<f32>> {
+    let paths = Path::available().into_iter();
+    let mut all: Vec<_> =
+        paths.map(|path| Kernels::on(path).expect("available paths have kernels")).collect();
+    all.push(&portable_f32_kernels::KERNELS);
+    all
+}
+
 fn each_path(check: impl Fn(&Kernels<f32>)) {
-    for path in Path::available() {
-        check(Kernels::on(path).expect("available paths have kernels"));
-    }
+    all_kernels().into_iter().for_each(check);
 }
 
 fn assert_close(got: f32, want: f64, tolerance: f64, what: &str) {
@@ -236,6 +243,55 @@ fn adam_follows_its_definition() {
             assert_close(w[i], w64[i], 1e-5, "parameter");
         }
     });
+}
+
+/// Every number that the kernels give for tasks of one size.
+fn everything(kernels: &Kernels<f32>, (rows, columns, classes): (usize, usize, usize)) -> Vec<u32> {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let padded_rows = |matrix: Matrix<f32>| PaddedRows::from_matrix(&matrix);
+    let z = padded_rows(random(&mut rng, rows, columns));
+    let mut w = padded_rows(random(&mut rng, classes, columns));
+    let kernel = padded_rows(random(&mut rng, rows, rows));
+    let [mut logits, mut p, mut pull, mut chain] = [(); 4].map(|()| PaddedRows::zeros(classes, rows));
+    let mut log_z = vec![0.0; logits.stride()];
+    let mut gradient = PaddedRows::zeros(classes, columns);
+    kernels.scores(&z, &w, &vec![0.25; classes], &mut logits);
+    kernels.softmax(&logits, &mut p, &mut log_z);
+    let mut scratch = vec![0.0; dependence_scratch(classes, p.stride())];
+    let value = kernels.dependence(&p, &kernel, 4.0, &mut scratch, &mut pull);
+    let marginal: Vec<f32> = (0..classes).map(|class| class as f32 * 0.1).collect();
+    let input = PredictionRows { logits: &logits, predictions: &p, log_normalizer: &log_z };
+    kernels.logit_gradient(input, Some((0.7, &pull)), &marginal, -0.3, &mut chain);
+    kernels.weight_gradient(&z, &chain, &mut gradient);
+    kernels.add_weight_gradient(&z, &p, &mut gradient);
+    let (sums, squares) = kernels.moments(&z);
+    let length = w.as_slice().len() / LANE_PADDING * LANE_PADDING;
+    let (mut first, mut second) = (vec![0.1; length], vec![0.2; length]);
+    let step = AdamStep { beta1: 0.9, beta2: 0.999, rate: 0.01, inverse_root_correction: 1.3, epsilon: 1e-8 };
+    let slopes = gradient.as_slice()[..length].to_vec();
+    kernels.adam(step, &mut w.as_mut_slice()[..length], &slopes, &mut first, &mut second);
+    let mut powers: Vec<f32> = (0..4096).map(|step| -88.0 + step as f32 * (177.0 / 4096.0)).collect();
+    kernels.exp(&mut powers);
+    let rows = |rows: &PaddedRows<f32>| -> Vec<f32> {
+        (0..rows.rows()).flat_map(|row| rows.row(row)[..rows.columns()].to_vec()).collect()
+    };
+    let examples = log_z[..p.columns()].to_vec();
+    let all = [rows(&logits), rows(&p), examples, rows(&pull), rows(&chain), rows(&gradient), vec![value]];
+    let more = [sums, squares, rows(&w), first, second, powers];
+    all.into_iter().chain(more).flatten().map(f32::to_bits).collect()
+}
+
+#[test]
+fn every_path_gives_the_same_bits() {
+    for size in SIZES {
+        let all = all_kernels();
+        let [first, others @ ..] = &all[..] else { panic!("there is always one path") };
+        for other in others {
+            let differs =
+                everything(first, size).into_iter().zip(everything(other, size)).position(|(a, b)| a != b);
+            assert_eq!(differs, None, "{size:?}: {} and {}", first.path(), other.path());
+        }
+    }
 }
 
 #[test]
