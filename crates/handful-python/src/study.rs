@@ -153,7 +153,7 @@ impl Scores {
 
     /// The name of each method, with what sets it apart from its default.
     fn labels(&self) -> Vec<String> {
-        self.scores.iter().map(|score| table::label(score.name, &score.preset)).collect()
+        self.scores.iter().map(|score| table::label(&score.name, &score.preset)).collect()
     }
 
     /// The same scores with differences to another method.

@@ -10,6 +10,7 @@ pub mod embed;
 pub mod embedding;
 pub mod entrants;
 pub mod label;
+pub mod merge;
 pub mod network;
 pub mod params;
 pub mod predict;
