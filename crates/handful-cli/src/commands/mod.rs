@@ -18,6 +18,7 @@ pub mod reproduce;
 #[cfg(feature = "studio")]
 pub mod serve;
 pub mod setting;
+pub mod shards;
 #[cfg(feature = "studio")]
 pub mod studio;
 pub mod table;

@@ -39,7 +39,6 @@ use rule::RuleArgs;
 use vectors::VectorArgs;
 
 /// The columns of a labelled pool.
-pub use handful_data::labelled::COLUMNS;
 
 /// Share of labelled rows that may look as strange as a rejected row.
 const REJECT_MISS: f64 = 0.05;
