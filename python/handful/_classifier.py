@@ -504,11 +504,14 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         HandfulClassifier
             An estimator that predicts; the pool it was fitted to is not part of the file.
         """
-        loaded = cls()
-        loaded._model = _handful.Model.load(Path(path))
-        loaded.classes_ = classes_of_names(loaded._model.classes)
-        loaded.n_features_in_ = loaded._model.dim
-        return loaded
+        model = _handful.Model.load(Path(path))
+        return cls._of_model(model, classes_of_names(model.classes))
+
+    @classmethod
+    def _of_model(cls, model: _handful.Model, classes: Classes, reject: bool = False) -> "HandfulClassifier":
+        made = cls(reject=reject)
+        made._model, made.classes_, made.n_features_in_ = model, classes, model.dim
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle has no pool; what is computed from it on demand is computed now.
