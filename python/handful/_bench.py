@@ -148,25 +148,46 @@ def bench(
     >>> result.labels
     ['protonet', 'simpleshot']
     """
-    table = table_of(features)
-    if isinstance(methods, str | FewShotClassifier | Method):
-        methods = [methods]
-    listed, count = (tasks, len(tasks)) if isinstance(tasks, TaskList) else (None, int(tasks))
-    if count < 1:
-        raise ValueError(f"tasks = {count}: solve at least one")
+    study = _Study(features, methods, tasks, ways, shots, queries, unlabeled, seed, more)
     with Bar(progress, "tasks") as bar:
         scores = _handful.run_study(
-            table._table,
-            [_contender(method) for method in methods],
-            tasks=None if listed is None else listed.text,
-            setting=setting(ways, shots, queries, unlabeled, more),
-            count=count,
-            seed=seed,
-            threads=threads,
-            progress=bar.call,
+            study.table._table, study.contenders, **study.tasks, threads=threads, progress=bar.call
         )
-    result = BenchResult(scores, table, count)
-    return result if reference is None else result.compared_to(reference)
+    return study.result(scores, reference)
+
+
+class _Study:
+    """What is to be done, as the extension module takes it."""
+
+    def __init__(
+        self,
+        features: Any,
+        methods: Any,
+        tasks: int | TaskList,
+        ways: int,
+        shots: int,
+        queries: int,
+        unlabeled: int,
+        seed: int,
+        more: dict[str, Any],
+    ) -> None:
+        self.table = table_of(features)
+        if isinstance(methods, str | FewShotClassifier | Method):
+            methods = [methods]
+        listed, self.count = (tasks, len(tasks)) if isinstance(tasks, TaskList) else (None, int(tasks))
+        if self.count < 1:
+            raise ValueError(f"tasks = {self.count}: solve at least one")
+        self.contenders = [_contender(method) for method in methods]
+        self.tasks: dict[str, Any] = {
+            "tasks": None if listed is None else listed.text,
+            "setting": setting(ways, shots, queries, unlabeled, more),
+            "count": self.count,
+            "seed": seed,
+        }
+
+    def result(self, scores: _handful.Scores, reference: str | None) -> BenchResult:
+        result = BenchResult(scores, self.table, self.count)
+        return result if reference is None else result.compared_to(reference)
 
 
 def _contender(method: Any) -> Any:

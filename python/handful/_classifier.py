@@ -83,6 +83,30 @@ class DoubtfulLabel:
     probability: float
 
 
+def _vectors(class_vectors: Mapping[Any, Any], classes: Classes, codes: Codes, dim: int) -> tuple[Classes, Codes, Any]:
+    """All classes, the codes of rows among them, and the vectors with the codes of theirs."""
+    if not isinstance(class_vectors, Mapping) or not class_vectors:
+        raise ValueError("class_vectors must be a dict of a vector for each class, or for some")
+    named = list(class_vectors)
+    try:
+        every = np.unique(np.array([*classes.tolist(), *named]))
+    except (TypeError, ValueError) as error:
+        raise ValueError("class_vectors and y must name classes in the same way") from error
+    if len(classes) and every.dtype.kind != classes.dtype.kind and {every.dtype.kind, classes.dtype.kind} != {"U", "O"}:
+        raise ValueError(f"class_vectors names classes as {every.dtype}, y as {classes.dtype}")
+    vectors = np.empty((len(named), dim), dtype=np.float32)
+    for number, name in enumerate(named):
+        vector = np.asarray(class_vectors[name], dtype=np.float32)
+        if vector.shape != (dim,) or not np.isfinite(vector).all():
+            raise ValueError(f"the vector of class {name!r} must be {dim} finite numbers, as the rows are")
+        vectors[number] = vector
+    given = codes >= 0
+    if given.any():
+        codes = codes.copy()
+        codes[given] = np.searchsorted(every, classes[codes[given]])
+    return every, codes, (vectors, np.searchsorted(every, named).astype(np.int64))
+
+
 def _audited(audit: Any, codes: Codes) -> Codes:
     if audit is None:
         return np.zeros(0, dtype=np.int64)
@@ -190,7 +214,14 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         self.params = params
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any, audit: Any = None) -> "HandfulClassifier":
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        audit: Any = None,
+        class_vectors: Mapping[Any, Any] | None = None,
+        class_vector_rows: float = 1.0,
+    ) -> "HandfulClassifier":
         """Label a pool.
 
         Parameters
@@ -201,6 +232,10 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
             Their labels; -1, NaN, the empty string and None mean unlabelled.
         audit : array-like of int, default=None
             Numbers of labelled rows that were drawn by chance: promises of :meth:`accepted` then rest on them alone.
+        class_vectors : dict, default=None
+            A vector for each class (of a text, of old data), or for some; classes in it need no labelled row.
+        class_vector_rows : float, default=1.0
+            How many labelled rows such a vector counts as.
 
         Returns
         -------
@@ -216,13 +251,17 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None")
         rows: Floats = validate_data(self, X, dtype=np.float32, order="C", ensure_all_finite=False)
         self._forget()
-        self.classes_, codes = encode(y, len(rows))
+        self.classes_, codes = encode(y, len(rows), needed=class_vectors is None)
+        vectors = None
+        if class_vectors is not None:
+            self.classes_, codes, found = _vectors(class_vectors, self.classes_, codes, rows.shape[1])
+            vectors = (*found, float(class_vector_rows))
         if len(self.classes_) == 1:
             self._fit_one_class(rows, codes)
             return self
         given, drawn = np.flatnonzero(codes >= 0), _audited(audit, codes)
         with Bar(self.verbose, "rows") as bar:
-            pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject), bar.call)
+            pool = _handful.Pool(rows, self._method_name(), self._changes(), bool(self.reject), bar.call, vectors)
             model, labelling = pool.fit(given, codes[given], class_names(self.classes_), drawn)
         rejected = np.zeros(len(rows), dtype=np.bool_)
         if self.reject:
@@ -465,11 +504,14 @@ class HandfulClassifier(ClassifierMixin, BaseEstimator):
         HandfulClassifier
             An estimator that predicts; the pool it was fitted to is not part of the file.
         """
-        loaded = cls()
-        loaded._model = _handful.Model.load(Path(path))
-        loaded.classes_ = classes_of_names(loaded._model.classes)
-        loaded.n_features_in_ = loaded._model.dim
-        return loaded
+        model = _handful.Model.load(Path(path))
+        return cls._of_model(model, classes_of_names(model.classes))
+
+    @classmethod
+    def _of_model(cls, model: _handful.Model, classes: Classes, reject: bool = False) -> "HandfulClassifier":
+        made = cls(reject=reject)
+        made._model, made.classes_, made.n_features_in_ = model, classes, model.dim
+        return made
 
     def __getstate__(self) -> dict[str, Any]:
         # A pickle has no pool; what is computed from it on demand is computed now.

@@ -63,8 +63,8 @@ def _is_missing(value: object) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def encode(y: Any, rows: int) -> tuple[Classes, Codes]:
-    """Classes in their order, and the class number of every row, -1 for the unlabelled.
+def encode(y: Any, rows: int, needed: bool = True) -> tuple[Classes, Codes]:
+    """Classes in their order, and the class number of every row, -1 for the unlabelled; none at all if not needed.
 
     Raises
     ------
@@ -79,6 +79,8 @@ def encode(y: Any, rows: int) -> tuple[Classes, Codes]:
     unlabeled = is_unlabeled(values)
     given = values[~unlabeled]
     if len(given) == 0:
+        if not needed:
+            return given, np.full(rows, -1, dtype=np.int64)
         raise ValueError(f"all {rows} rows are unlabelled (-1, '' or None); label at least one row of every class")
     if given.dtype.kind == "f" and not np.all(np.isfinite(given)):
         row = int(np.flatnonzero(np.isinf(values))[0])

@@ -14,9 +14,11 @@ __all__ = [
     "Scores",
     "Table",
     "__version__",
+    "merge_parts",
     "method_params",
     "methods",
     "run_command",
+    "run_part",
     "run_study",
     "sample_tasks",
     "solve",
@@ -38,6 +40,7 @@ class Pool:
         changes: _Changes,
         look_for_strangers: bool,
         progress: _Progress = None,
+        vectors: tuple[Floats, Codes, float] | None = None,
     ) -> Pool: ...
     def fit(self, /, rows: Codes, classes: Codes, names: Sequence[str], audit: Codes) -> tuple[Model, Labelling]: ...
     def choose(self, /, labelled: Codes, count: int) -> tuple[Codes, Doubles]: ...
@@ -136,3 +139,17 @@ def run_study(
     threads: int = 0,
     progress: _Progress = None,
 ) -> Scores: ...
+def run_part(
+    table: Table,
+    contenders: Sequence[Any],
+    from_task: int,
+    to_task: int,
+    *,
+    tasks: str | None = None,
+    setting: str = "{}",
+    count: int = 1000,
+    seed: int = 1,
+    threads: int = 0,
+    progress: _Progress = None,
+) -> str: ...
+def merge_parts(parts: Sequence[str]) -> Scores: ...

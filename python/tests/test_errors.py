@@ -94,6 +94,20 @@ NAMED = {
     "another promise": (lambda: fitted().accepted(0.1, promise="sure"), "promise"),
     "audit of an unlabelled row": (lambda: HandfulClassifier().fit(X, Y, audit=[0, 9]), "audit names row 9"),
     "audit that is no numbers": (lambda: HandfulClassifier().fit(X, Y, audit=[0.5]), "row numbers"),
+    "a vector of another width": (
+        lambda: HandfulClassifier().fit(X, Y, class_vectors={0: np.ones(3)}),
+        "vector of class 0 must be 6 finite",
+    ),
+    "a vector that is NaN": (
+        lambda: HandfulClassifier().fit(X, Y, class_vectors={0: X[0] * np.nan}),
+        "vector of class 0 must be 6 finite",
+    ),
+    "class vectors of other names": (lambda: HandfulClassifier().fit(X, Y, class_vectors={"a": X[0]}), "names classes"),
+    "class vectors that are no dict": (lambda: HandfulClassifier().fit(X, Y, class_vectors=X), "must be a dict"),
+    "class vectors that count nothing": (
+        lambda: HandfulClassifier().fit(X, Y, class_vectors={0: X[0]}, class_vector_rows=0),
+        "class_vector_rows = 0",
+    ),
     "choose none": (lambda: choose_rows(X, 0), "n = 0"),
     "choose among labelled": (lambda: choose_rows(X, 3, y=FULL), "labelled already"),
     "choose with another y": (lambda: choose_rows(X, 3, y=Y[:3]), r"shape \(3,\)"),
@@ -165,6 +179,12 @@ RAW = {
     "one class": lambda: raw_pool().fit(NUMBERS[:1], NUMBERS[:1], ["a"], NONE),
     "no class": lambda: raw_pool().fit(NUMBERS[:0], NUMBERS[:0], [], NONE),
     "fewer classes": lambda: raw_pool().fit(NUMBERS, NUMBERS[:1], ["a", "b"], NONE),
+    "vectors of unnamed classes": lambda: _handful.Pool(X, "pool", [], False, None, (X[:2], NUMBERS + 5, 1.0)).fit(
+        NUMBERS, NUMBERS, ["a", "b"], NONE
+    ),
+    "vectors for other classes": lambda: _handful.Pool(X, "pool", [], False, None, (X[:3], NUMBERS, 1.0)),
+    "a part that is none": lambda: _handful.merge_parts(["{}"]),
+    "no part": lambda: _handful.merge_parts([]),
     "choose beyond": lambda: raw_pool().choose(NUMBERS + 99, 3),
     "choose negative": lambda: raw_pool().choose(NUMBERS, -3),
     "other flags": lambda: raw_pool().review_order(

@@ -137,3 +137,25 @@ def test_folds_keep_unlabelled_rows_in_training(pool):
         assert np.isin(np.flatnonzero(y == ""), train).all()
         tested.extend(test)
     assert sorted(tested) == np.flatnonzero(y != "").tolist()
+
+
+def test_class_vectors(pool, files, command):
+    X, truth, y = pool
+    classes = np.unique(truth)
+    # Vectors of eight classes, two of them without a labelled row.
+    vectors = {str(name): X[truth == name].mean(axis=0) for name in classes[:8]}
+    y = np.where(np.isin(y, classes[:2]), "", y)
+    with open(files / "labels.csv", "w") as file:
+        file.write("id,label\n" + "".join(f"{row},{name}\n" for row, name in enumerate(y) if name))
+    write_features(files / "vectors.npz", np.stack(list(vectors.values())), list(vectors))
+    options = ["--class-vectors", "vectors.npz", "--class-vector-rows", "2"]
+    command("label", "pool.npz", "--labels", "labels.csv", *options, "-o", "out.csv")
+    clf = HandfulClassifier().fit(X, y, class_vectors=vectors, class_vector_rows=2)
+    found = lines(files / "out.csv")
+    assert [line["label"] for line in found] == clf.transduction_.tolist()
+    assert [line["probability"] for line in found] == number(clf.probability_)
+    assert np.isin(classes[:2], clf.transduction_).all()
+    # Labelling without a single example.
+    none = HandfulClassifier().fit(X, np.full(len(X), ""), class_vectors=vectors)
+    known = np.isin(truth, classes[:8])
+    assert (none.transduction_ == truth)[known].mean() > 0.5

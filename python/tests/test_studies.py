@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -113,3 +115,23 @@ def test_methods_and_their_parameters():
     assert len(handful.methods()) >= 29 and handful.methods()["dm-ida"][0] == "default"
     params = handful.method_params("dm-ida", "fast", {"learning_rate": 0.5})
     assert params["learning_rate"] == 0.5
+
+
+def test_parts_of_a_study_make_the_whole(demo):
+    from handful import _handful
+
+    whole = bench(demo, ["protonet", NearestMean()], tasks=20, progress=False)
+    contenders = [("protonet", None, []), NearestMean()]
+    setting = '{"ways":5,"shots":1,"queries":15,"unlabeled":0}'
+
+    def part(start, end, seed=1):
+        return _handful.run_part(demo._table, contenders, start, end, setting=setting, count=20, seed=seed)
+
+    merged = _handful.merge_parts([part(11, 20), part(0, 11)])
+    assert [score["per_task"] for score in json.loads(merged.json())] == [s["per_task"] for s in whole.scores]
+    with pytest.raises(ValueError, match=r"tasks 11\.\.12 of 20 are in no part"):
+        _handful.merge_parts([part(0, 11), part(12, 20)])
+    with pytest.raises(ValueError, match="seed is 2, but 1"):
+        _handful.merge_parts([part(0, 11), part(11, 20, seed=2)])
+    with pytest.raises(ValueError, match=r"tasks 5\.\.21, but there are 20"):
+        part(5, 21)

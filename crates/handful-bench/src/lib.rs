@@ -6,6 +6,7 @@
 pub mod grid;
 pub mod labelling;
 pub mod outcome;
+pub mod part;
 pub mod preset_file;
 pub mod prototypes;
 pub mod report;

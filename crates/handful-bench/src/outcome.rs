@@ -8,17 +8,21 @@
 
 use handful::solution::Solution;
 use handful_data::Episode;
+use serde::{Deserialize, Serialize};
 
 /// One method on one task.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Share of right labels among the query rows of known classes.
     pub accuracy: f64,
     /// Mean accuracy within a class; none where all classes have equally many query rows and it is the accuracy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub macro_accuracy: Option<f64>,
     /// How well confidence tells known from unknown query rows, if there are both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_set_auroc: Option<f64>,
     /// How well credibility tells pool rows of the task's classes from distractors, if there are both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distractor_auroc: Option<f64>,
 }
 

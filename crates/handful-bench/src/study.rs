@@ -1,5 +1,6 @@
 //! Running methods over tasks, in parallel, with results that do not depend on the number of threads.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use handful::error::TaskError;
@@ -7,7 +8,7 @@ use handful::methods::{Method, PriorKnowledge};
 use handful::task::{Task, Unlabeled};
 use handful_data::{Episode, EpisodeSampler, FeatureTable};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::outcome::Outcome;
@@ -82,11 +83,28 @@ pub enum StudyError {
     },
 }
 
+/// One method on every task of a range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Solved {
+    /// The method.
+    pub name: String,
+    /// Its preset.
+    pub preset: String,
+    /// Its complete parameters.
+    pub params: Value,
+    /// What it knows besides the labelled rows.
+    pub prior: PriorKnowledge,
+    /// Wall time of solving alone: the threads' time inside the method, divided by the number of threads.
+    pub seconds: f64,
+    /// What each task said, in their order.
+    pub outcomes: Vec<Outcome>,
+}
+
 /// What one method reached.
 #[derive(Clone, Debug, Serialize)]
 pub struct Score {
     /// The method.
-    pub name: &'static str,
+    pub name: String,
     /// Its preset.
     pub preset: String,
     /// Its complete parameters.
@@ -173,14 +191,30 @@ impl<'a> Study<'a> {
         entrants: &[Entrant],
         solved: &(dyn Fn(&Entrant) + Sync),
     ) -> Result<Vec<Score>, StudyError> {
+        let solved = self.solve_range(entrants, 0..self.tasks.len(), solved)?;
+        Ok(scores(&solved, self.reference))
+    }
+
+    /// Runs every entrant over a range of the tasks, which keep their numbers: the parts of a study that was spread over
+    /// several processes make the same scores as one. `solved` is called after each task, from any thread.
+    ///
+    /// # Errors
+    /// [`StudyError`] names the method and the task it refused.
+    pub fn solve_range(
+        &self,
+        entrants: &[Entrant],
+        range: Range<usize>,
+        solved: &(dyn Fn(&Entrant) + Sync),
+    ) -> Result<Vec<Solved>, StudyError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build()
             .map_err(|error| StudyError::Threads { threads: self.threads, reason: error.to_string() })?;
-        let mut scores: Vec<Score> = Vec::with_capacity(entrants.len());
+        let mut all: Vec<Solved> = Vec::with_capacity(entrants.len());
         for entrant in entrants {
             let results: Result<Vec<(Outcome, Duration)>, StudyError> = pool.install(|| {
-                (0..self.tasks.len())
+                range
+                    .clone()
                     .into_par_iter()
                     .map(|index| {
                         let result = self.solve(entrant, index);
@@ -190,11 +224,16 @@ impl<'a> Study<'a> {
                     .collect()
             });
             let (outcomes, times): (Vec<Outcome>, Vec<Duration>) = results?.into_iter().unzip();
-            let seconds = times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64;
-            scores.push(score(entrant, &outcomes, seconds));
+            all.push(Solved {
+                name: entrant.method.name().to_owned(),
+                preset: entrant.preset.clone(),
+                params: entrant.method.params(),
+                prior: entrant.method.prior(),
+                seconds: times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64,
+                outcomes,
+            });
         }
-        compare(&mut scores, self.reference);
-        Ok(scores)
+        Ok(all)
     }
 
     fn task(&self, episode: &Episode, id: u64) -> Result<Task<f32>, TaskError> {
@@ -222,7 +261,15 @@ impl<'a> Study<'a> {
     }
 }
 
-fn score(entrant: &Entrant, outcomes: &[Outcome], seconds: f64) -> Score {
+/// The score of every method, compared with that of the reference.
+pub fn scores(solved: &[Solved], reference: usize) -> Vec<Score> {
+    let mut scores: Vec<Score> = solved.iter().map(score).collect();
+    compare(&mut scores, reference);
+    scores
+}
+
+fn score(solved: &Solved) -> Score {
+    let (outcomes, seconds) = (&solved.outcomes, solved.seconds);
     let per_task: Vec<f64> = outcomes.iter().map(|outcome| outcome.accuracy).collect();
     let accuracy = Estimate::of(&per_task);
     // A measure is reported if any task has it, over the tasks that do.
@@ -233,10 +280,10 @@ fn score(entrant: &Entrant, outcomes: &[Outcome], seconds: f64) -> Score {
     let uneven = outcomes.iter().any(|outcome| outcome.macro_accuracy.is_some());
     let macro_accuracy = |outcome: &Outcome| outcome.macro_accuracy.or(Some(outcome.accuracy));
     Score {
-        name: entrant.method.name(),
-        preset: entrant.preset.clone(),
-        params: entrant.method.params(),
-        prior: entrant.method.prior(),
+        name: solved.name.clone(),
+        preset: solved.preset.clone(),
+        params: solved.params.clone(),
+        prior: solved.prior,
         accuracy: accuracy.mean,
         ci95: accuracy.ci95,
         seconds,

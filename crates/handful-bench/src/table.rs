@@ -42,7 +42,7 @@ pub fn csv(scores: &[Score]) -> String {
         let found = score.significance;
         let count = |value: Option<usize>| value.map_or_else(String::new, |value| value.to_string());
         let fields = [
-            score.name.to_owned(),
+            score.name.clone(),
             quoted(&score.preset),
             score.accuracy.to_string(),
             score.ci95.to_string(),
@@ -87,7 +87,7 @@ type Column = (&'static str, fn(&Score) -> String);
 fn cells(scores: &[Score]) -> Vec<Vec<String>> {
     let any = |has: fn(&Score) -> bool| scores.iter().any(has);
     let mut columns: Vec<Column> = vec![
-        ("method", |score| label(score.name, &score.preset)),
+        ("method", |score| label(&score.name, &score.preset)),
         ("accuracy %", |score| format!("{:.2} ± {:.2}", 100.0 * score.accuracy, 100.0 * score.ci95)),
     ];
     if any(|score| score.macro_accuracy.is_some()) {
@@ -192,8 +192,8 @@ mod tests {
     use crate::study::compare;
 
     fn scores() -> Vec<Score> {
-        let score = |name, preset: &str, per_task: &[f64]| Score {
-            name,
+        let score = |name: &str, preset: &str, per_task: &[f64]| Score {
+            name: name.to_owned(),
             preset: preset.to_owned(),
             params: serde_json::Value::Null,
             prior: PriorKnowledge { setting: Setting::Inductive, knows_class_sizes: false },

@@ -1,8 +1,10 @@
 //! A progress bar on a terminal, nothing on a pipe.
 
+use std::ops::Range;
+
 use handful_bench::reproduce::Observer;
 use handful_bench::reproduce::cell::Cell;
-use handful_bench::study::{Entrant, Score, Study, StudyError};
+use handful_bench::study::{Entrant, Score, Solved, Study, StudyError};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs a study under a bar that names the method at work.
@@ -14,6 +16,21 @@ pub fn run_with_bar(study: &Study<'_>, entrants: &[Entrant]) -> Result<Vec<Score
     });
     bar.finish_and_clear();
     scores
+}
+
+/// Runs a range of a study's tasks under such a bar.
+pub fn solve_with_bar(
+    study: &Study<'_>,
+    entrants: &[Entrant],
+    range: Range<usize>,
+) -> Result<Vec<Solved>, StudyError> {
+    let bar = bar(range.len() * entrants.len(), "tasks");
+    let solved = study.solve_range(entrants, range, &|entrant| {
+        bar.set_message(entrant.method.name());
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
+    solved
 }
 
 /// A bar over `count` things, drawn on stderr only when that is a terminal.

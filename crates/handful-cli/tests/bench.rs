@@ -238,3 +238,51 @@ fn demo_and_params_work_without_any_file() {
     assert!(handful(&["params"]).succeeded().contains("tim-gd"));
     handful(&["params", "dm-id"]).refused(&["did you mean dm-ida?"]);
 }
+
+/// The document without what a clock says.
+fn timeless(mut document: serde_json::Value) -> String {
+    for method in document["methods"].as_array_mut().expect("a list") {
+        let method = method.as_object_mut().expect("an object");
+        assert!(method.remove("seconds").is_some() && method.remove("tasks_per_second").is_some());
+    }
+    document.to_string()
+}
+
+#[test]
+fn parts_of_a_study_merge_to_the_result_of_one_process() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let study = ["bench", path(&file), "--tasks", "20", "--method", "protonet,dm-ida:fast", "--queries", "9"];
+    let part = |range: &str, more: &[&str]| {
+        let run = handful(&[&study[..], &["--task-range", range], more].concat());
+        let file = folder.path().join(format!("{}{}.json", range, more.concat()));
+        std::fs::write(&file, run.succeeded()).expect("written");
+        path(&file).to_owned()
+    };
+    let (first, second, last) = (part("0..7", &[]), part("7..8", &["--threads", "1"]), part("8..20", &[]));
+    let whole = json(&[&study[..], &["--per-task", "--format", "json"]].concat());
+    let merged = json(&["bench", "merge", &last, &first, &second, "--per-task", "--format", "json"]);
+    assert_eq!(timeless(merged), timeless(whole));
+
+    handful(&["bench", "merge", &first, &last]).refused(&["tasks 7..8 of 20 are in no part"]);
+    handful(&["bench", "merge", &first, &first, &second, &last]).refused(&["0..7.json", "both have tasks"]);
+    let other = part("8..20", &["--seed", "2"]);
+    handful(&["bench", "merge", &first, &second, &other]).refused(&["seed is 2, but 1"]);
+    handful(&["bench", "merge", &first, path(&file)]).refused(&["not a part of a study"]);
+    handful(&[&study[..], &["--task-range", "5..21"]].concat()).refused(&["there are 20 tasks"]);
+    handful(&[&study[..], &["--task-range", "5..5"]].concat()).refused(&["no task from 5 up to 5"]);
+    handful(&[&study[..], &["--task-range", "all"]].concat()).refused(&["A..B"]);
+}
+
+#[test]
+fn parts_of_another_instruction_set_are_refused() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let run =
+        handful(&["bench", path(&file), "--tasks", "4", "--method", "protonet", "--task-range", "0..2"]);
+    let other = run.succeeded().replace("\"instruction_set\":\"", "\"instruction_set\":\"other-");
+    let (one, two) = (folder.path().join("one.json"), folder.path().join("two.json"));
+    std::fs::write(&one, &run.stdout).expect("written");
+    std::fs::write(&two, other).expect("written");
+    handful(&["bench", "merge", path(&one), path(&two)]).refused(&["two.json: instruction set is"]);
+}

@@ -29,7 +29,7 @@ mod _handful {
     #[pymodule_export]
     use super::pool::{Model, Pool};
     #[pymodule_export]
-    use super::study::{Scores, run_study, sample_tasks};
+    use super::study::{Scores, merge_parts, run_part, run_study, sample_tasks};
     #[pymodule_export]
     use super::table::Table;
     use super::*;

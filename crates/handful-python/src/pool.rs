@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use handful::Matrix;
 use handful::methods::Change;
-use handful_label::{LabelError, LabelModel, LabelParams, POOL, PoolRows, PreparedPool};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use handful_label::{
+    LabelError, LabelModel, LabelParams, POOL, PoolRows, PreparedPool, PrototypePool, Prototypes,
+};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrays::to_numpy;
+use crate::arrays::{row_major, to_numpy};
 use crate::errors::{of_label, of_model, of_params};
 use crate::labelling::Labelling;
 use crate::rows::NumpyRows;
@@ -22,8 +24,13 @@ use crate::work::{Interrupt, run_watched};
 #[pyclass(frozen, module = "handful._handful")]
 pub struct Pool {
     prepared: Arc<PreparedPool>,
+    /// Classes that there must be, because they have a vector.
+    classes_of_vectors: usize,
     watch: Watch,
 }
+
+/// Vectors of classes, the class of each, and how many labels each counts as.
+type Vectors<'py> = (PyReadonlyArray2<'py, f32>, PyReadonlyArray1<'py, i64>, f64);
 
 /// How far the reading of rows is, and who is told.
 struct Watch {
@@ -56,7 +63,7 @@ impl Watch {
 impl Pool {
     /// Prepares the rows of an array for a rule, `pool` or `NAME[:PRESET]` of any method.
     #[new]
-    #[pyo3(signature = (rows, method, changes, look_for_strangers, progress=None))]
+    #[pyo3(signature = (rows, method, changes, look_for_strangers, progress=None, vectors=None))]
     fn new(
         py: Python<'_>,
         rows: PyReadonlyArray2<'_, f32>,
@@ -64,6 +71,7 @@ impl Pool {
         changes: Vec<Change>,
         look_for_strangers: bool,
         progress: Option<Py<PyAny>>,
+        vectors: Option<Vectors<'_>>,
     ) -> PyResult<Self> {
         let (name, preset) = split_preset(method);
         let interrupt = Interrupt::default();
@@ -75,6 +83,13 @@ impl Pool {
                 "the pool has {shape}; at least one of each is needed"
             )));
         }
+        let prototypes = vectors.map(|vectors| prototypes(vectors, rows.dim())).transpose()?;
+        let classes_of_vectors =
+            prototypes.iter().flat_map(|known| &known.classes).max().map_or(0, |class| class + 1);
+        let rows: Arc<dyn PoolRows> = match prototypes {
+            Some(known) => Arc::new(PrototypePool::new(rows, known)),
+            None => rows,
+        };
         let prepared = if name == POOL {
             let params = LabelParams::changed(preset, &changes).map_err(of_params)?;
             let params =
@@ -85,7 +100,7 @@ impl Pool {
             let params = LabelParams { look_for_strangers, ..LabelParams::default() };
             watch.run(py, move || PreparedPool::for_method(rows, method, &params))?
         };
-        Ok(Self { prepared: Arc::new(prepared.map_err(of_label)?), watch })
+        Ok(Self { prepared: Arc::new(prepared.map_err(of_label)?), classes_of_vectors, watch })
     }
 
     /// Labels the pool: classes (numbers below `names`' length) of some rows, the names of the classes, and those of the
@@ -101,6 +116,11 @@ impl Pool {
         let (rows, classes) = (row_numbers(&rows, "row")?, row_numbers(&classes, "class")?);
         if rows.len() != classes.len() {
             let sentence = format!("{} classes for {} rows", classes.len(), rows.len());
+            return Err(PyValueError::new_err(sentence));
+        }
+        if self.classes_of_vectors > names.len() {
+            let sentence =
+                format!("vectors of {} classes, of which {} are named", self.classes_of_vectors, names.len());
             return Err(PyValueError::new_err(sentence));
         }
         let labels: Vec<(usize, usize)> = rows.into_iter().zip(classes).collect();
@@ -240,6 +260,22 @@ impl Model {
         let make = py.get_type::<Self>().getattr("from_bytes")?;
         Ok((make, (self.to_bytes(py)?,)))
     }
+}
+
+fn prototypes((vectors, classes, weight): Vectors<'_>, dim: usize) -> PyResult<Prototypes> {
+    let classes = row_numbers(&classes, "class")?;
+    let [rows, columns] = [vectors.shape()[0], vectors.shape()[1]];
+    if columns != dim || rows != classes.len() {
+        return Err(PyValueError::new_err(format!(
+            "vectors of shape ({rows}, {columns}) for {} classes and {dim} columns",
+            classes.len()
+        )));
+    }
+    if !(weight > 0.0 && weight.is_finite()) {
+        return Err(PyValueError::new_err(format!("class_vector_rows = {weight}: it must be above 0")));
+    }
+    let vectors = Matrix::from_vec(rows, columns, row_major(&vectors)?.to_vec());
+    Ok(Prototypes { vectors, classes, weight })
 }
 
 fn all_probabilities(model: &LabelModel, rows: &NumpyRows) -> Result<Matrix<f32>, LabelError> {

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use handful::methods::{self, Change};
-use handful_bench::study::{Entrant, Score, Study, Tasks, compare};
+use handful_bench::part::{Part, merge};
+use handful_bench::study::{Entrant, Score, Solved, Study, Tasks, compare, scores};
 use handful_bench::table;
-use handful_data::{EpisodeSampler, EpisodeSpec, parse_task_list, write_task_list};
+use handful_data::{EpisodeSampler, EpisodeSpec, content_digest, parse_task_list, write_task_list};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::{Value, json};
 
 use crate::errors::{of_data, of_params, of_study};
 use crate::table::Table;
@@ -65,6 +67,71 @@ pub fn run_study(
     threads: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Scores> {
+    let ((_, solved), _) =
+        solve(py, table, contenders, tasks, setting, count, seed, threads, None, progress)?;
+    Ok(Scores { scores: scores(&solved, 0) })
+}
+
+/// Runs every method on a range of the tasks, and returns what `merge_parts` makes the scores of all of.
+#[pyfunction]
+#[pyo3(signature = (table, contenders, from_task, to_task, *, tasks=None, setting="{}", count=1000, seed=1, threads=0, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn run_part(
+    py: Python<'_>,
+    table: &Table,
+    contenders: Vec<Contender>,
+    from_task: usize,
+    to_task: usize,
+    tasks: Option<String>,
+    setting: &str,
+    count: usize,
+    seed: u64,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let spec: Value =
+        serde_json::from_str(setting).map_err(|error| PyValueError::new_err(format!("setting: {error}")))?;
+    let identity = json!({
+        "features": {"sha256": table.inner.sha256(), "rows": table.inner.rows(), "dim": table.inner.dim()},
+        "setting": spec,
+        "seed": seed,
+        "tasks": tasks.as_ref().map(|text| content_digest(text.as_bytes())),
+    });
+    let range = Some((from_task, to_task));
+    let ((total, solved), from) =
+        solve(py, table, contenders, tasks, setting, count, seed, threads, range, progress)?;
+    let part = Part::new(identity, Value::Null, total, from, 0, solved);
+    serde_json::to_string(&part).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The scores of a study whose parts several processes made.
+#[pyfunction]
+pub fn merge_parts(py: Python<'_>, parts: Vec<String>) -> PyResult<Scores> {
+    let merged = py.detach(|| {
+        let parts = parts.iter().enumerate().map(|(at, text)| {
+            let name = format!("part {at}");
+            Part::read(&name, text.as_bytes()).map(|part| (name, part))
+        });
+        merge(parts.collect::<Result<_, _>>()?)
+    });
+    let merged = merged.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(Scores { scores: merged.scores })
+}
+
+/// All tasks, or a range of them: how many there are, what was solved, and the first.
+#[allow(clippy::too_many_arguments, reason = "those of the two functions above")]
+fn solve(
+    py: Python<'_>,
+    table: &Table,
+    contenders: Vec<Contender>,
+    tasks: Option<String>,
+    setting: &str,
+    count: usize,
+    seed: u64,
+    threads: usize,
+    range: Option<(usize, usize)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<((usize, Vec<Solved>), usize)> {
     let interrupt = Interrupt::default();
     let raised = Raised::default();
     let entrants = contenders
@@ -80,11 +147,16 @@ pub fn run_study(
     if tasks.is_empty() || entrants.is_empty() {
         return Err(PyValueError::new_err("a study needs at least one task and one method"));
     }
-    let (done, total) = (Arc::new(AtomicUsize::new(0)), entrants.len() * tasks.len());
+    let all = tasks.len();
+    let (from, to) = range.unwrap_or((0, all));
+    if from >= to || to > all {
+        return Err(PyValueError::new_err(format!("tasks {from}..{to}, but there are {all}")));
+    }
+    let (done, total) = (Arc::new(AtomicUsize::new(0)), entrants.len() * (to - from));
     let (counted, table) = (Arc::clone(&done), Arc::clone(&table.inner));
     let work = move || {
         let study = Study::new(&table, &tasks).threads(threads);
-        study.run(&entrants, &|_| {
+        study.solve_range(&entrants, from..to, &|_| {
             counted.fetch_add(1, Ordering::Relaxed);
         })
     };
@@ -92,13 +164,13 @@ pub fn run_study(
         Some(call) => call.call1(py, (done.load(Ordering::Relaxed), total)).map(drop),
         None => Ok(()),
     };
-    let scores = run_watched(py, &interrupt, work, report)?;
+    let solved = run_watched(py, &interrupt, work, report)?;
     if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
         return Err(error);
     }
-    let scores = scores.map_err(of_study)?;
+    let solved = solved.map_err(of_study)?;
     report(py)?;
-    Ok(Scores { scores })
+    Ok(((all, solved), from))
 }
 
 fn entrant(
@@ -153,7 +225,7 @@ impl Scores {
 
     /// The name of each method, with what sets it apart from its default.
     fn labels(&self) -> Vec<String> {
-        self.scores.iter().map(|score| table::label(score.name, &score.preset)).collect()
+        self.scores.iter().map(|score| table::label(&score.name, &score.preset)).collect()
     }
 
     /// The same scores with differences to another method.

@@ -34,7 +34,7 @@ pub use linalg::Matrix;
 pub use methods::{Method, PriorKnowledge};
 pub use paper::objective::Objective;
 pub use self_training::select::SelectorKind;
-pub use simd::{UnknownPath, forced_path};
+pub use simd::{UnknownPath, forced_path, instruction_set};
 pub use solution::Solution;
 pub use task::{Task, Unlabeled};
 

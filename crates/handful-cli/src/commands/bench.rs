@@ -1,21 +1,24 @@
-//! `handful bench`: methods on a feature table, on identical tasks.
+//! `handful bench`: methods on a feature table, on identical tasks; all of them, or a range that is merged later.
 
 use std::io::Write;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
+use handful_bench::part::Part;
 use handful_bench::prototypes::ClassPrototypes;
 use handful_bench::study::{Score, Study, Tasks};
 use handful_bench::table;
-use handful_data::{ClassVectors, FeatureTable, read_task_list};
-use serde_json::json;
+use handful_data::{ClassVectors, FeatureTable, content_digest, read_task_list};
+use serde_json::{Value, json};
 
 use crate::commands::entrants::EntrantArgs;
+use crate::commands::merge::{self, MergeArgs};
 use crate::commands::setting::SettingArgs;
 use crate::commands::table::TableArgs;
 use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
-use crate::progress::run_with_bar;
+use crate::progress::{run_with_bar, solve_with_bar};
 use crate::terminal::printable;
 
 /// More labelled rows than that no vector can be worth, and every one of them is computed with.
@@ -35,6 +38,8 @@ pub struct BenchArgs {
 enum BenchCommand {
     /// Search a parameter grid on validation classes and write the best as a preset file
     Tune(Box<TuneArgs>),
+    /// Make one result of the parts that `bench --task-range` wrote, the same as that of one process
+    Merge(MergeArgs),
 }
 
 #[derive(Args)]
@@ -66,12 +71,28 @@ struct StudyArgs {
     /// Threads; 0 for one per core. The results do not depend on it
     #[arg(long, default_value_t = 0)]
     threads: usize,
+    /// Solve only these of the tasks, from A up to but not including B, and print a part for `bench merge`
+    #[arg(long, value_name = "A..B", value_parser = task_range, conflicts_with_all = ["format", "per_task"])]
+    task_range: Option<Range<usize>>,
+    #[command(flatten)]
+    print: PrintArgs,
+}
+
+/// What is printed of a study.
+#[derive(Args)]
+pub struct PrintArgs {
     /// What to print
     #[arg(long, value_enum, default_value_t = StudyFormat::Table)]
     format: StudyFormat,
     /// Include the accuracy of every task in the JSON
     #[arg(long)]
     per_task: bool,
+}
+
+fn task_range(text: &str) -> Result<Range<usize>, String> {
+    let ends = text.split_once("..").and_then(|(from, to)| Some((from.parse().ok()?, to.parse().ok()?)));
+    let (from, to): (usize, usize) = ends.ok_or("write it as A..B, such as 0..1000")?;
+    if from < to { Ok(from..to) } else { Err(format!("there is no task from {from} up to {to}")) }
 }
 
 /// Output formats of commands that describe something.
@@ -100,6 +121,7 @@ enum StudyFormat {
 pub fn run(args: &BenchArgs) -> Result<(), CliError> {
     match (&args.command, &args.study.features) {
         (Some(BenchCommand::Tune(args)), _) => tune::run(args),
+        (Some(BenchCommand::Merge(args)), _) => merge::run(args),
         (None, Some(features)) => study(features, &args.study),
         (None, None) => Err(CliError::Usage("bench needs a feature table: handful bench FEATURES".into())),
     }
@@ -127,25 +149,72 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
         .reference(reference)
         .prototypes(prototypes.as_ref())
         .base_mean(base_mean.as_deref());
-    let scores = run_with_bar(&study, &entrants)?;
+    let about = json!({
+        "heading": heading(&features, args, &tasks),
+        "features": {
+            "path": features.path().display().to_string(),
+            "rows": features.rows(),
+            "dim": features.dim(),
+            "sha256": features.sha256(),
+        },
+        "setting": setting(args, &tasks),
+    });
+    match &args.task_range {
+        Some(range) => {
+            if range.end > tasks.len() {
+                return Err(CliError::Usage(format!(
+                    "--task-range {}..{}: there are {} tasks",
+                    range.start,
+                    range.end,
+                    tasks.len()
+                )));
+            }
+            let identity = args.identity(&features)?;
+            let solved = solve_with_bar(&study, &entrants, range.clone())?;
+            print_json(&Part::new(identity, about, tasks.len(), range.start, reference, solved))
+        }
+        None => print(&about, reference, run_with_bar(&study, &entrants)?, &args.print),
+    }
+}
 
+/// Prints the scores of a study; `about` says what it was.
+pub fn print(
+    about: &Value,
+    reference: usize,
+    mut scores: Vec<Score>,
+    args: &PrintArgs,
+) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match args.format {
         StudyFormat::Table => {
-            let heading = heading(&features, args, &tasks);
-            write!(out, "{}\n\n{}", printable(&heading), printable(&table::render(&scores)))?;
-            if scores.len() > 1 {
-                writeln!(out, "\nDifferences are to {}, task by task.", labels[reference])?;
+            let heading = about["heading"].as_str().unwrap_or_default();
+            write!(out, "{}\n\n{}", printable(heading), printable(&table::render(&scores)))?;
+            if let Some(reference) = scores.get(reference).filter(|_| scores.len() > 1) {
+                let label = table::label(&reference.name, &reference.preset);
+                writeln!(out, "\nDifferences are to {}, task by task.", printable(&label))?;
             }
         }
         StudyFormat::Markdown => write!(out, "{}", table::markdown(&scores))?,
         StudyFormat::Csv => write!(out, "{}", table::csv(&scores))?,
         StudyFormat::Json => {
-            let document = document(&features, args, &tasks, scores);
-            serde_json::to_writer(&mut out, &document).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            if !args.per_task {
+                scores.iter_mut().for_each(|score| score.per_task = None);
+            }
+            let document = json!({
+                "features": about["features"],
+                "setting": about["setting"],
+                "methods": scores,
+            });
+            return print_json(&document);
         }
     }
+    Ok(out.flush()?)
+}
+
+fn print_json(document: &impl serde::Serialize) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer(&mut out, document).map_err(std::io::Error::from)?;
+    writeln!(out)?;
     Ok(out.flush()?)
 }
 
@@ -160,6 +229,26 @@ impl StudyArgs {
         }
         let vectors = ClassVectors::read(path)?;
         Ok(Some(ClassPrototypes::new(&vectors, features, self.class_vector_rows)?))
+    }
+
+    /// What two parts of one study have in common, wherever their files lie.
+    fn identity(&self, features: &FeatureTable) -> Result<Value, CliError> {
+        let digest = |path: &Option<PathBuf>| match path {
+            Some(path) => match std::fs::read(path) {
+                Ok(bytes) => Ok(json!(content_digest(&bytes))),
+                Err(error) => Err(CliError::Usage(format!("{}: {error}", path.display()))),
+            },
+            None => Ok(Value::Null),
+        };
+        let setting = if self.tasks_from.is_some() { Value::Null } else { self.setting.document() };
+        Ok(json!({
+            "features": {"sha256": features.sha256(), "rows": features.rows(), "dim": features.dim()},
+            "setting": setting,
+            "tasks_from": digest(&self.tasks_from)?,
+            "base": digest(&self.base)?,
+            "class_vectors": digest(&self.class_vectors)?,
+            "class_vector_rows": self.class_vector_rows,
+        }))
     }
 
     /// What is known of classes besides rows, in words.
@@ -193,15 +282,7 @@ fn heading(features: &FeatureTable, args: &StudyArgs, tasks: &Tasks) -> String {
     format!("{table}\n{setting}{}", args.vectors_in_words())
 }
 
-fn document(
-    features: &FeatureTable,
-    args: &StudyArgs,
-    tasks: &Tasks,
-    mut scores: Vec<Score>,
-) -> serde_json::Value {
-    if !args.per_task {
-        scores.iter_mut().for_each(|score| score.per_task = None);
-    }
+fn setting(args: &StudyArgs, tasks: &Tasks) -> Value {
     let mut setting = match &args.tasks_from {
         Some(path) => json!({"tasks": tasks.len(), "tasks_from": path.display().to_string()}),
         None => args.setting.document(),
@@ -210,14 +291,5 @@ fn document(
         setting["class_vectors"] =
             json!({"path": path.display().to_string(), "rows": args.class_vector_rows});
     }
-    json!({
-        "features": {
-            "path": features.path().display().to_string(),
-            "rows": features.rows(),
-            "dim": features.dim(),
-            "sha256": features.sha256(),
-        },
-        "setting": setting,
-        "methods": scores,
-    })
+    setting
 }

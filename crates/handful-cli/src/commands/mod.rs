@@ -10,6 +10,7 @@ pub mod embed;
 pub mod embedding;
 pub mod entrants;
 pub mod label;
+pub mod merge;
 pub mod network;
 pub mod params;
 pub mod predict;
@@ -17,6 +18,7 @@ pub mod reproduce;
 #[cfg(feature = "studio")]
 pub mod serve;
 pub mod setting;
+pub mod shards;
 #[cfg(feature = "studio")]
 pub mod studio;
 pub mod table;

@@ -39,8 +39,8 @@ mod tafssl;
 mod tim_adm;
 mod tim_gd;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::{MOST_COUNT, ParamError, TaskError};
@@ -49,7 +49,7 @@ use crate::task::Task;
 use crate::transform::Transform;
 
 /// Which unlabelled rows a method learns from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
     /// None: each query row is labelled by itself.
@@ -71,7 +71,7 @@ impl Setting {
 }
 
 /// What a method knows besides the labelled rows; every table prints it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorKnowledge {
     /// Which unlabelled rows it learns from.
     pub setting: Setting,

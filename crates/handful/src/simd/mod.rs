@@ -207,6 +207,11 @@ pub(crate) fn best_f32() -> &'static Kernels<f32> {
     })
 }
 
+/// The instruction set that methods compute with on this machine: results are the same bits wherever it is the same.
+pub fn instruction_set() -> String {
+    best_f32().path().to_string()
+}
+
 /// The double-precision reference kernels. The machine changes their speed, never their results.
 pub(crate) fn reference_f64() -> &'static Kernels<f64> {
     #[cfg(target_arch = "x86_64")]

@@ -38,9 +38,6 @@ use output::OutputFormat;
 use rule::RuleArgs;
 use vectors::VectorArgs;
 
-/// The columns of a labelled pool.
-pub use handful_data::labelled::COLUMNS;
-
 /// Share of labelled rows that may look as strange as a rejected row.
 const REJECT_MISS: f64 = 0.05;
 

@@ -1,0 +1,32 @@
+//! `handful bench merge`: one result of the parts that several processes made.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use handful_bench::part::{Part, merge};
+
+use crate::commands::bench::{PrintArgs, print};
+use crate::error::CliError;
+
+/// Arguments of `handful bench merge`.
+#[derive(Args)]
+pub struct MergeArgs {
+    /// What `bench --task-range` printed: every task of the study exactly once, in any order
+    #[arg(required = true, value_name = "PART")]
+    parts: Vec<PathBuf>,
+    #[command(flatten)]
+    print: PrintArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &MergeArgs) -> Result<(), CliError> {
+    let parts = args.parts.iter().map(|path| {
+        let name = path.display().to_string();
+        let text = std::fs::read(path).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
+        let part = Part::read(&name, &text).map_err(CliError::usage)?;
+        Ok((name, part))
+    });
+    let parts = parts.collect::<Result<Vec<_>, CliError>>()?;
+    let merged = merge(parts).map_err(CliError::usage)?;
+    print(&merged.about, merged.reference, merged.scores, &args.print)
+}
