@@ -38,7 +38,7 @@ def prepared(features):
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
-def answers(features, given):
+def answers(features, given, self_trains):
     """Each rival's label of every row; `given` is -1 where there is none."""
     import graphlearning
     from sklearn.decomposition import PCA
@@ -50,9 +50,10 @@ def answers(features, given):
     yield "LogisticRegression", plain.predict(rows)
     spread = LabelSpreading(kernel="rbf", gamma=20, alpha=0.8, max_iter=100).fit(rows, given)
     yield "LabelSpreading", spread.transduction_
-    few = PCA(min(128, *rows.shape), svd_solver="randomized", random_state=0).fit_transform(rows)
-    self_training = SelfTrainingClassifier(LogisticRegression(C=10, max_iter=200), max_iter=3)
-    yield "SelfTraining", self_training.fit(few, given).predict(few)
+    if self_trains:
+        few = PCA(min(128, *rows.shape), svd_solver="randomized", random_state=0).fit_transform(rows)
+        self_training = SelfTrainingClassifier(LogisticRegression(C=10, max_iter=200), max_iter=3)
+        yield "SelfTraining", self_training.fit(few, given).predict(few)
     neighbours = graphlearning.weightmatrix.knnsearch(rows, 10, method="brute")
     graph = graphlearning.weightmatrix.knn(rows, 10, knn_data=neighbours)
     for name, method in (("GL Laplace", graphlearning.ssl.laplace), ("GL Poisson", graphlearning.ssl.poisson)):
@@ -76,6 +77,7 @@ def main():
     parser.add_argument("--settings", nargs="+", default=["1", "5", "10", "5d"])
     parser.add_argument("--members", action="store_true", help="each member of the rule alone, too")
     parser.add_argument("--no-rivals", action="store_true")
+    parser.add_argument("--no-self-training", action="store_true", help="it takes minutes for each draw of large pools")
     parser.add_argument("--save", type=Path)
     parser.add_argument("--program", default="target/release/handful")
     args = parser.parse_args()
@@ -95,7 +97,7 @@ def main():
             for draw in [] if args.no_rivals else draws:
                 pool, labelled = np.array(draw["pool"]), np.isin(draw["pool"], draw["labelled"])
                 truth = np.unique(classes[pool], return_inverse=True)[1]
-                for name, said in answers(features[pool], np.where(labelled, truth, -1)):
+                for name, said in answers(features[pool], np.where(labelled, truth, -1), not args.no_self_training):
                     scores.setdefault(name, []).append(float((said == truth)[~labelled].mean()))
             cells[f"{Path(path).stem} {setting}"] = scores
             report(f"{Path(path).stem} {setting}", scores)
