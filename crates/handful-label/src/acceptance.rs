@@ -92,7 +92,7 @@ pub(crate) fn accept(
     };
     let mut accepted = vec![false; errors.len()];
     order[..count].iter().for_each(|&row| accepted[row] = true);
-    let sum: f64 = order[..count].iter().map(|&row| errors[row]).sum();
+    let sum = order[..count].iter().fold(0.0, |sum, &row| sum + errors[row]);
     (accepted, count, sum / count.max(1) as f64)
 }
 

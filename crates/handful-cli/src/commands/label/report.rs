@@ -188,13 +188,15 @@ fn promise(out: &mut dyn Write, job: &Job, max_error: f64, acceptance: &Acceptan
         Promise::HighProbability => "in 95 pools of 100",
         Promise::Expected => "on average over pools, if the labels were drawn by chance",
     };
+    let (count, left_out) = (acceptance.count, acceptance.labels_left_out);
+    let estimated = match count {
+        0 => String::new(),
+        _ => format!("estimated {:.1} %, ", 100.0 * acceptance.estimated_error),
+    };
+    let most = 100.0 * max_error;
     writeln!(
         out,
-        "{} labels accepted for at most {:.1} % errors {how} (estimated {:.1} %, from {} labels left out)",
-        acceptance.count,
-        100.0 * max_error,
-        100.0 * acceptance.estimated_error,
-        acceptance.labels_left_out
+        "{count} labels accepted for at most {most:.1} % errors {how} ({estimated}from {left_out} labels left out)"
     )?;
     if !job.labelling.calibration.fitted {
         return writeln!(out, "  with so few labels nothing can be promised: give at least 5 of each class");
