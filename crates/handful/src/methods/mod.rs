@@ -5,9 +5,13 @@
 //! write the file, and add its line to [`METHODS`].
 
 mod alpha_tim;
+mod am;
 mod baseline;
 mod baseline_pp;
+mod bavardage;
 mod bd_cspn;
+mod bms;
+mod bpa;
 pub(crate) mod common;
 mod dm;
 pub mod dm_ida;
@@ -18,11 +22,14 @@ mod epnet;
 mod ici;
 mod ilpc;
 mod label_spreading;
+mod laplace;
 mod laplacianshot;
 mod logistic;
 mod matching;
+mod nohub;
 mod oslo;
 mod paddle;
+mod poisson;
 pub mod presets;
 mod protolp;
 mod protonet;
@@ -32,10 +39,12 @@ mod self_training_confidence;
 mod simpleshot;
 pub mod single_fit;
 mod soft_kmeans;
+mod stata;
 mod svm;
 mod tafssl;
 mod tim_adm;
 mod tim_gd;
+mod unem;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -128,7 +137,16 @@ pub const METHODS: &[MethodEntry] = &[
     entry::<protolp::ProtolpParams>(),
     entry::<tafssl::TafsslParams>(),
     entry::<paddle::PaddleParams>(),
+    entry::<unem::UnemParams>(),
     entry::<oslo::OsloParams>(),
+    entry::<bavardage::BavardageParams>(),
+    entry::<bms::BmsParams>(),
+    entry::<bpa::BpaParams>(),
+    entry::<nohub::NohubParams>(),
+    entry::<am::AmParams>(),
+    entry::<stata::StataParams>(),
+    entry::<poisson::PoissonParams>(),
+    entry::<laplace::LaplaceParams>(),
     entry::<label_spreading::LabelSpreadingParams>(),
     entry::<ici::IciParams>(),
     entry::<soft_kmeans::SoftKmeansParams>(),

@@ -80,6 +80,8 @@ pub(crate) struct SelfTrained<T> {
     pub joined: Vec<PseudoLabel>,
     /// Credibility of every pool row in the last ranking.
     pub credibility: Vec<f64>,
+    /// Label of every pool row in the last ranking; empty without one.
+    pub labels: Vec<usize>,
     /// The classifier of the last fit when it already is the fit on `joined`.
     pub classifier: Option<LinearClassifier<T>>,
 }
@@ -101,7 +103,7 @@ pub(crate) fn self_train<T: Scalar>(
     let mut credibility = Vec::new();
     let mut last_labels: Vec<usize> = Vec::new();
     if pool.rows() == 0 || params.max_rounds == 0 {
-        return SelfTrained { joined, credibility, classifier: None };
+        return SelfTrained { joined, credibility, labels: last_labels, classifier: None };
     }
     let whitened = WhitenedPool::new(pool, fisher);
     let (anchors, given) = fitter.anchors();
@@ -138,7 +140,7 @@ pub(crate) fn self_train<T: Scalar>(
             });
         }
         if stable {
-            return SelfTrained { joined, credibility, classifier: Some(classifier) };
+            return SelfTrained { joined, credibility, labels, classifier: Some(classifier) };
         }
 
         let before = joined.len();
@@ -152,12 +154,12 @@ pub(crate) fn self_train<T: Scalar>(
         }
         let exhausted = joined.len() == pool.rows();
         let nothing_new = params.keep == Keep::Refresh && joined.len() == before;
+        last_labels = labels;
         if exhausted || nothing_new {
             break;
         }
-        last_labels = labels;
     }
-    SelfTrained { joined, credibility, classifier: None }
+    SelfTrained { joined, credibility, labels: last_labels, classifier: None }
 }
 
 /// A scaling ends when no row sum is further than this from one, or after so many sweeps.
