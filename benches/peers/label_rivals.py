@@ -15,9 +15,13 @@ below.
 import argparse
 import json
 import subprocess
+import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+# A neighbour of this file has the name of a package it needs: its folder must not be where Python looks for that.
+sys.path = [folder for folder in sys.path if Path(folder or ".").resolve() != Path(__file__).resolve().parent]
 
 import numpy as np
 

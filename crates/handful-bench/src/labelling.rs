@@ -7,11 +7,13 @@
 
 use std::time::Instant;
 
-use handful_data::FeatureTable;
+use handful_data::{FeatureTable, log_gamma_variate};
 use handful_label::{LabelError, Labelling, PreparedPool, Promise as Kind};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
+
+use crate::outcome::auroc;
 
 /// How pools are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +109,8 @@ pub struct Promise {
     pub realised: f64,
     /// Rows accepted, as a share of the rows that had no label.
     pub accepted: f64,
+    /// Rows accepted.
+    pub accepted_rows: usize,
 }
 
 /// Labels a draw and compares with the truth. The pool holds the draw's rows in their order; `start` is when its
@@ -156,6 +160,7 @@ pub fn score(
             kind,
             realised: if rows.is_empty() { 0.0 } else { 1.0 - share(&rows) },
             accepted: rows.len() as f64 / counted.len().max(1) as f64,
+            accepted_rows: rows.len(),
         }
     };
     let probability: f64 = counted.iter().map(|&row| f64::from(labelling.rows[row].probability)).sum();
@@ -166,7 +171,7 @@ pub fn score(
         temperature: labelling.calibration.temperature,
         by_credibility: tenths(&|row| labelling.rows[row].credibility),
         by_probability: tenths(&|row| labelling.rows[row].probability),
-        stranger_auroc: (!draw.strangers.is_empty()).then(|| stranger_auroc(labelling, &truth)),
+        stranger_auroc: stranger_auroc(labelling, &truth).filter(|_| !draw.strangers.is_empty()),
         promises: [Kind::HighProbability, Kind::Expected]
             .into_iter()
             .flat_map(|kind| promises.iter().map(move |&max_error| (kind, max_error)))
@@ -176,25 +181,13 @@ pub fn score(
     })
 }
 
-fn stranger_auroc(labelling: &Labelling, truth: &[Option<usize>]) -> f64 {
-    let rows = labelling.rows.iter().zip(truth).filter(|(row, _)| !row.given);
-    let values: Vec<(f32, bool)> = rows.map(|(row, truth)| (row.familiarity, truth.is_some())).collect();
-    auroc(&values)
-}
-
-/// Probability that a value marked true is above one that is not, ties counted half.
-fn auroc(values: &[(f32, bool)]) -> f64 {
-    let mut order: Vec<&(f32, bool)> = values.iter().collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut below, mut pairs) = (0.0, 0.0);
-    for ties in order.chunk_by(|a, b| a.0 == b.0) {
-        let high = ties.iter().filter(|value| value.1).count() as f64;
-        let low = ties.len() as f64 - high;
-        pairs += high * (below + 0.5 * low);
-        below += low;
-    }
-    let high = values.iter().filter(|value| value.1).count() as f64;
-    pairs / (high * below).max(1.0)
+fn stranger_auroc(labelling: &Labelling, truth: &[Option<usize>]) -> Option<f64> {
+    let familiarity = |known: bool| -> Vec<f64> {
+        let rows = labelling.rows.iter().zip(truth);
+        let wanted = rows.filter(|(row, truth)| !row.given && truth.is_some() == known);
+        wanted.map(|(row, _)| f64::from(row.familiarity)).collect()
+    };
+    auroc(&familiarity(true), &familiarity(false))
 }
 
 /// Numbers by chance from a counter-based generator.
@@ -221,25 +214,9 @@ impl Chance {
         }
     }
 
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    /// A gamma variable (Marsaglia and Tsang); a Dirichlet one is several of them over their sum.
+    /// A gamma variable; a Dirichlet one is several of them over their sum.
     fn gamma(&mut self, shape: f64) -> f64 {
-        if shape < 1.0 {
-            let boost = self.uniform().powf(1.0 / shape);
-            return boost * self.gamma(shape + 1.0);
-        }
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        loop {
-            let x = self.normal();
-            let v = (1.0 + c * x).powi(3);
-            if v > 0.0 && self.uniform().ln() < 0.5 * x * x + d - d * v + d * v.ln() {
-                return d * v;
-            }
-        }
+        log_gamma_variate(&mut || self.uniform(), shape).exp()
     }
 }
 
@@ -262,13 +239,6 @@ mod tests {
         }
         assert!(DrawSpec { per_class: 50, ..spec }.draw(&table, 0).is_none());
         assert!(DrawSpec { strangers: 5, ..spec }.draw(&table, 0).is_none());
-    }
-
-    #[test]
-    fn auroc_counts_pairs() {
-        let values = [(0.1, false), (0.4, true), (0.35, false), (0.8, true), (0.35, true)];
-        // Pairs (true above false): 0.4 and 0.8 beat both, 0.35 beats one and ties one: 5.5 of 6.
-        assert!((auroc(&values) - 5.5 / 6.0).abs() < 1e-12);
     }
 
     #[test]

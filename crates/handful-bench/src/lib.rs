@@ -7,6 +7,7 @@ pub mod grid;
 pub mod labelling;
 pub mod outcome;
 pub mod preset_file;
+pub mod prototypes;
 pub mod report;
 pub mod reproduce;
 pub mod significance;

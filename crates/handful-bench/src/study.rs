@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::outcome::Outcome;
+use crate::prototypes::ClassPrototypes;
 use crate::significance::Significance;
 use crate::statistics::Estimate;
 
@@ -120,16 +121,53 @@ pub struct Score {
 
 /// Methods on identical tasks.
 pub struct Study<'a> {
-    /// The features.
-    pub table: &'a FeatureTable,
-    /// The tasks.
-    pub tasks: &'a Tasks,
-    /// Threads; 0 takes one per core.
-    pub threads: usize,
+    table: &'a FeatureTable,
+    tasks: &'a Tasks,
+    threads: usize,
+    reference: usize,
+    prototypes: Option<&'a ClassPrototypes>,
+    base_mean: Option<&'a [f32]>,
 }
 
-impl Study<'_> {
+impl<'a> Study<'a> {
+    /// Makes a study on one thread per core whose differences are to the first entrant.
+    pub fn new(table: &'a FeatureTable, tasks: &'a Tasks) -> Self {
+        Self { table, tasks, threads: 0, reference: 0, prototypes: None, base_mean: None }
+    }
+
+    /// Sets the number of threads; 0 takes one per core. No result depends on it.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Sets which entrant differences are taken to.
+    #[must_use]
+    pub fn reference(self, reference: usize) -> Self {
+        Self { reference, ..self }
+    }
+
+    /// Puts vectors of classes beside the labelled rows.
+    #[must_use]
+    pub fn prototypes(self, prototypes: Option<&'a ClassPrototypes>) -> Self {
+        Self { prototypes, ..self }
+    }
+
+    /// Gives every task the mean feature of the base classes, for transforms that centre on it.
+    #[must_use]
+    pub fn base_mean(self, mean: Option<&'a [f32]>) -> Self {
+        Self { base_mean: mean, ..self }
+    }
+
+    /// Returns the number of tasks.
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
     /// Runs every entrant over every task. `solved` is called after each task, from any thread.
+    ///
+    /// # Errors
+    /// [`StudyError`] names the method and the task it refused.
     pub fn run(
         &self,
         entrants: &[Entrant],
@@ -155,14 +193,28 @@ impl Study<'_> {
             let seconds = times.iter().sum::<Duration>().as_secs_f64() / pool.current_num_threads() as f64;
             scores.push(score(entrant, &outcomes, seconds));
         }
-        compare(&mut scores, 0);
+        compare(&mut scores, self.reference);
         Ok(scores)
+    }
+
+    fn task(&self, episode: &Episode, id: u64) -> Result<Task<f32>, TaskError> {
+        let (mut task, _) = assemble(self.table, episode, id)?;
+        if let Some(prototypes) = self.prototypes {
+            let (support, labels) =
+                prototypes.join(episode, task.support().clone(), task.support_labels().to_vec());
+            task =
+                Task::new(id, task.ways(), support, labels, task.unlabeled().clone(), task.query().clone())?;
+        }
+        match self.base_mean {
+            Some(mean) => task.with_base_mean(mean.to_vec()),
+            None => Ok(task),
+        }
     }
 
     fn solve(&self, entrant: &Entrant, index: usize) -> Result<(Outcome, Duration), StudyError> {
         let failed = |source| StudyError::Task { method: entrant.method.name(), task: index, source };
         let episode = self.tasks.episode(index);
-        let (task, _) = assemble(self.table, &episode, index as u64).map_err(failed)?;
+        let task = self.task(&episode, index as u64).map_err(failed)?;
         let start = Instant::now();
         let solution = entrant.method.solve(&task).map_err(failed)?;
         let time = start.elapsed();
@@ -257,7 +309,7 @@ mod tests {
             })
             .collect();
         let tasks = Tasks::Sampled { sampler, count: 12 };
-        Study { table: &table, tasks: &tasks, threads }.run(&entrants, &|_| {}).expect("solvable tasks")
+        Study::new(&table, &tasks).threads(threads).run(&entrants, &|_| {}).expect("solvable tasks")
     }
 
     #[test]
@@ -281,6 +333,27 @@ mod tests {
     }
 
     #[test]
+    fn centring_on_the_base_classes_needs_their_mean_and_uses_it() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let sampler = EpisodeSampler::new(&table, EpisodeSpec::default(), 1).expect("enough rows");
+        let tasks = Tasks::Sampled { sampler, count: 3 };
+        let entrant = Entrant {
+            preset: "cl2n".into(),
+            method: handful::methods::build("simpleshot", Some("cl2n"), &[]).expect("a preset"),
+        };
+        let run = |mean: Option<&[f32]>| {
+            Study::new(&table, &tasks).threads(1).base_mean(mean).run(std::slice::from_ref(&entrant), &|_| {})
+        };
+        assert!(matches!(run(None), Err(StudyError::Task { source: TaskError::NoBaseMean, .. })));
+        assert!(matches!(
+            run(Some(&[0.0])),
+            Err(StudyError::Task { source: TaskError::MeanDimensions { .. }, .. })
+        ));
+        let mean = table.mean_row().expect("in memory");
+        assert!(run(Some(&mean)).expect("a mean of the right length")[0].accuracy > 0.2);
+    }
+
+    #[test]
     fn a_method_sees_rows_class_by_class_and_no_truth() {
         let table = SyntheticSpec::default().table().expect("a valid specification");
         let episode = Episode {
@@ -294,6 +367,40 @@ mod tests {
         assert_eq!((task.support_labels(), truth.as_slice()), (&[0, 1, 1][..], &[0, 1, 1][..]));
         assert_eq!(task.query().row(2), table.gather(&[204]).row(0));
         assert!(task.is_transductive());
+    }
+
+    #[test]
+    fn vectors_of_classes_count_as_labelled_rows_of_theirs() {
+        let table = SyntheticSpec::default().table().expect("a valid specification");
+        let sampler = EpisodeSampler::new(&table, EpisodeSpec::default(), 1).expect("enough rows");
+        // A vector of every second class: the mean of its rows, which no single row is as good as.
+        let names = table.class_names();
+        let (mut labels, mut values) = (Vec::new(), Vec::new());
+        for (class, rows) in table.rows_of_class().iter().enumerate().step_by(2) {
+            let rows = table.gather(rows);
+            labels.push(Some(names[class].as_str()));
+            values.extend((0..table.dim()).map(|column| {
+                (0..rows.rows()).map(|row| rows.row(row)[column]).sum::<f32>() / rows.rows() as f32
+            }));
+        }
+        let features = handful::Matrix::from_vec(labels.len(), table.dim(), values);
+        let classes = handful_data::ClassIndex::from_names(&labels);
+        let means = FeatureTable::from_memory("means", features, None, classes).expect("a table");
+        let vectors = handful_data::ClassVectors::of_table(&means).expect("vectors");
+        let prototypes = ClassPrototypes::new(&vectors, &table, 3).expect("of these classes");
+        let tasks = Tasks::Sampled { sampler, count: 40 };
+        let study = |prototypes| Study::new(&table, &tasks).prototypes(prototypes).threads(1);
+        let with = study(Some(&prototypes));
+        let episode = tasks.episode(0);
+        let task = with.task(&episode, 0).expect("a task");
+        let even = episode.classes.iter().filter(|&&class| class % 2 == 0).count();
+        assert_eq!(task.support().rows(), 5 + 3 * even);
+        let method = || Entrant {
+            preset: "default".into(),
+            method: handful::methods::build("protonet", None, &[]).expect("a known method"),
+        };
+        let accuracy = |study: Study<'_>| study.run(&[method()], &|_| {}).expect("solvable")[0].accuracy;
+        assert!(accuracy(with) > accuracy(study(None)));
     }
 
     #[test]

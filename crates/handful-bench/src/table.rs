@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use handful::methods::Setting;
+use handful_data::spreadsheet::guarded;
 
 use crate::statistics::Estimate;
 use crate::study::Score;
@@ -58,7 +59,7 @@ pub fn csv(scores: &[Score]) -> String {
             mean(score.distractor_auroc),
             score.seconds.to_string(),
             score.tasks_per_second.to_string(),
-            (score.prior.setting == Setting::UsesUnlabelled).to_string(),
+            (score.prior.setting == Setting::UsesUnlabeled).to_string(),
             score.prior.knows_class_sizes.to_string(),
         ];
         out.push_str(&fields.join(","));
@@ -72,10 +73,11 @@ fn number(value: Option<f64>) -> String {
 }
 
 fn quoted(text: &str) -> String {
+    let text = guarded(text);
     if text.contains([',', '"', '\n']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
-        text.to_owned()
+        text.into_owned()
     }
 }
 
@@ -148,7 +150,7 @@ fn milliseconds(score: &Score) -> String {
 fn prior(score: &Score) -> String {
     let setting = match score.prior.setting {
         Setting::Inductive => "labelled rows",
-        Setting::UsesUnlabelled => "+ unlabelled rows",
+        Setting::UsesUnlabeled => "+ unlabelled rows",
     };
     let sizes = if score.prior.knows_class_sizes { " + class sizes" } else { "" };
     format!("{setting}{sizes}")

@@ -2,12 +2,12 @@
 //!
 //! 0 done, 1 the work failed, 2 the command line or the input was wrong.
 
-use std::process::ExitCode;
-
 use handful::error::ParamError;
 use handful_bench::study::StudyError;
 use handful_data::DataError;
 use handful_data::atomic::WriteError;
+
+use crate::terminal::note;
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
@@ -121,27 +121,27 @@ pub fn is_closed_pipe(error: &std::io::Error) -> bool {
 }
 
 /// Help and version are answers; everything else clap reports is one sentence and exit code 2.
-pub fn report_usage(error: &clap::Error) -> ExitCode {
+pub fn report_usage(error: &clap::Error) -> u8 {
     use clap::error::ErrorKind;
     match error.kind() {
         // Clap knows about colours; that nobody reads to the end (`--help | head`) is not an error.
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
             Err(error) if !is_closed_pipe(&error) => {
                 eprintln!("handful: {}", CliError::Output(error));
-                ExitCode::FAILURE
+                1
             }
-            _ => ExitCode::SUCCESS,
+            _ => 0,
         },
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             eprint!("{error}");
-            ExitCode::from(2)
+            2
         }
         _ => {
             let text = error.to_string();
             let paragraphs = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
             let sentence = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-            eprintln!("handful: {}", sentence.trim_start_matches("error: "));
-            ExitCode::from(2)
+            note(format_args!("handful: {}", sentence.trim_start_matches("error: ")));
+            2
         }
     }
 }

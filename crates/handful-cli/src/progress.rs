@@ -7,7 +7,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs a study under a bar that names the method at work.
 pub fn run_with_bar(study: &Study<'_>, entrants: &[Entrant]) -> Result<Vec<Score>, StudyError> {
-    let bar = bar(study.tasks.len() * entrants.len(), "tasks");
+    let bar = bar(study.task_count() * entrants.len(), "tasks");
     let scores = study.run(entrants, &|entrant| {
         bar.set_message(entrant.method.name());
         bar.inc(1);
@@ -18,11 +18,20 @@ pub fn run_with_bar(study: &Study<'_>, entrants: &[Entrant]) -> Result<Vec<Score
 
 /// A bar over `count` things, drawn on stderr only when that is a terminal.
 pub fn bar(count: usize, things: &str) -> ProgressBar {
+    let template = format!("{{msg:24}} {{wide_bar}} {{pos}}/{{len}} {things}  {{per_sec}}  {{eta}} left");
+    bar_like(count, &template)
+}
+
+/// The same with another template.
+pub fn bar_like(count: usize, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
-    let template = &format!("{{msg:24}} {{wide_bar}} {{pos}}/{{len}} {things}  {{per_sec}}  {{eta}} left");
-    // A template that does not parse would only cost the looks.
-    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_style(style(template));
     bar
+}
+
+/// The style of a template; the usual one if it does not parse, which is a matter of looks only.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 /// Two bars for a reproduction: all cells, by what they are expected to cost, and the tasks of the one at work.
@@ -38,10 +47,6 @@ impl CellBars {
         let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
         let all = bars.add(ProgressBar::new(0));
         let cell = bars.add(ProgressBar::new(0));
-        // A template that does not parse would only cost the looks.
-        let style = |template| {
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-        };
         all.set_style(style("{msg:40} {wide_bar} {percent:>3}%  {eta} left"));
         cell.set_style(style("{msg:40} {wide_bar} {pos}/{len} tasks  {eta} left"));
         Self { bars, all, cell }

@@ -120,6 +120,37 @@ fn any_parameter_can_be_set() {
 }
 
 #[test]
+fn vectors_of_classes_help_and_are_named() {
+    let folder = tempdir().expect("a folder");
+    let file = features(folder.path());
+    let vectors = folder.path().join("vectors.csv");
+    // The axis of each class, which is what its rows scatter around.
+    let axis = |class: usize| (0..8).map(|at| if at == class { ",1" } else { ",0" }).collect::<String>();
+    let rows = (0..6).map(|class| format!("{class}{}\n", axis(class))).collect::<String>();
+    std::fs::write(&vectors, format!("label,a,b,c,d,e,f,g,h\n{rows}")).expect("written");
+    let usual = ["bench", path(&file), "--tasks", "20", "--method", "protonet", "--format", "json"];
+    let more = ["--class-vectors", path(&vectors), "--class-vector-rows", "5"];
+    let accuracy =
+        |document: &serde_json::Value| document["methods"][0]["accuracy"].as_f64().expect("a number");
+    let (without, with) = (json(&usual), json(&[&usual[..], &more].concat()));
+    assert!(accuracy(&with) > accuracy(&without), "{} after {}", accuracy(&with), accuracy(&without));
+    assert_eq!(with["setting"]["class_vectors"]["rows"], 5);
+    let run = handful(&[&usual[..6], &more].concat());
+    assert!(run.succeeded().contains("each as 5 labelled rows"));
+
+    let refused = |text: &str, words: &[&str]| {
+        std::fs::write(&vectors, text).expect("written");
+        handful(&[&usual[..], &more].concat()).refused(words);
+    };
+    refused("label,a,b\n0,1,2\n", &["vectors.csv", "class `0` has 2 numbers, but the features have 8"]);
+    refused(
+        "label,a,b,c,d,e,f,g,h\ncat,1,2,3,4,5,6,7,8\n",
+        &["vectors.csv", "`cat`", "none of the classes `0`"],
+    );
+    handful(&[&usual[..], &more[..3], &["0"]].concat()).refused(&["--class-vector-rows 0", "1 to 100"]);
+}
+
+#[test]
 fn wrong_settings_are_refused() {
     let folder = tempdir().expect("a folder");
     let file = features(folder.path());

@@ -2,66 +2,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-
-use support::{Array, Run, clusters, features, handful, npz};
-
-struct Pool {
-    folder: tempfile::TempDir,
-    pool: PathBuf,
-}
-
-impl Pool {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let pool = features(folder.path());
-        Self { folder, pool }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        std::fs::write(&path, text).expect("written");
-        path
-    }
-
-    /// Labels the first `each` rows of the six classes.
-    fn labels(&self, each: usize) -> PathBuf {
-        let line = |at: usize| format!("{},class {}\n", at / each * 30 + at % each, at / each);
-        self.write("labels.csv", &format!("id,label\n{}", (0..6 * each).map(line).collect::<String>()))
-    }
-
-    fn label(&self, labels: &[&Path], output: &str, more: &[&str]) -> Run {
-        let output = self.path(output);
-        let mut args = vec!["label", text(&self.pool), "-o", text(&output)];
-        for labels in labels {
-            args.extend(["--labels", text(labels)]);
-        }
-        args.extend(more);
-        handful(&args)
-    }
-
-    fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.path(name)).expect("written")
-    }
-
-    /// Names of everything in the folder.
-    fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
-        let mut names: Vec<String> = entries
-            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
-}
+use support::pool::{Pool, text};
+use support::{Array, clusters, handful, npz};
 
 fn records(csv: &str) -> Vec<Vec<&str>> {
     csv.lines().skip(1).map(|line| line.split(',').collect()).collect()
@@ -212,7 +154,7 @@ fn bad_labels_are_refused_in_one_sentence() {
     let good = "id,label\n0,a\n40,b\n";
     with(good, &["--max-error", "2"]).refused(&["--max-error 2"]);
     with(good, &["--reject"]).refused(&["--reject needs at least 10 labels"]);
-    with(good, &["--set", "neighbors=3"]).refused(&["no such parameter", "neighbours"]);
+    with(good, &["--set", "neighbors=3"]).refused(&["no parameter", "did you mean neighbours?"]);
     with(good, &["--set", "components=0"]).refused(&["components = 0", "at least 1"]);
     pool.label(&[], "out.csv", &[]).refused(&["--labels"]);
     pool.label(&[&pool.labels(2)], "out.txt", &[]).refused(&["out.txt", ".parquet"]);
@@ -298,4 +240,44 @@ fn evaluation_reports_accuracy_promises_and_strangers() {
     }
     let too_many = ["label", text(&pool.pool), "--evaluate", "1", "--labels-per-class", "30"];
     handful(&too_many).refused(&["cannot draw 30 labelled rows"]);
+}
+
+#[test]
+fn vectors_of_classes_label_without_a_single_example() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (values, truth) = clusters();
+    let pool = npz(folder.path(), "pool.npz", &[Array::f32("features", &[180, 8], &values)]);
+    let (vectors, output) = (folder.path().join("vectors.csv"), folder.path().join("labelled.csv"));
+    // The axis of each class, which is what its rows scatter around.
+    let axis = |class: usize| (0..8).map(|at| if at == class { ",1" } else { ",0" }).collect::<String>();
+    let row = |class: usize| format!("class-{class}{}\n", axis(class));
+    let header = "label,a,b,c,d,e,f,g,h\n";
+    let write = |text: &str| std::fs::write(&vectors, text).expect("written");
+    let label = |more: &[&str]| {
+        let paths = [&pool, &output, &vectors].map(|path| path.to_str().expect("a plain path").to_owned());
+        let args = ["label", &paths[0], "-o", &paths[1], "--class-vectors", &paths[2]];
+        handful(&[&args[..], more].concat())
+    };
+    write(&format!("{header}{}", (0..6).map(row).collect::<String>()));
+    label(&[]).succeeded();
+    let text = std::fs::read_to_string(&output).expect("labels");
+    let right =
+        text.lines().skip(1).zip(&truth).filter(|(line, class)| line.contains(&format!(",class-{class},")));
+    assert!(right.count() > 170, "{text}");
+    assert_eq!(text.lines().count(), 181);
+
+    // Beside labels, for some of the classes only, and for one that nobody has labelled.
+    let labels = folder.path().join("labels.csv");
+    std::fs::write(&labels, "id,label\n0,class-0\n30,class-1\n").expect("written");
+    write(&format!("{header}{}{}", row(0), row(2)));
+    let more = ["--labels", labels.to_str().expect("a plain path"), "--class-vector-rows", "0.5"];
+    label(&more).succeeded();
+    let text = std::fs::read_to_string(&output).expect("labels");
+    assert!(["class-0", "class-1", "class-2"].iter().all(|class| text.contains(class)), "{text}");
+
+    write("label,a,b\nclass-0,1,2\nclass-1,2,1\n");
+    label(&[]).refused(&["vectors.csv", "class `class-0` has 2 numbers, but the features have 8"]);
+    write(&format!("{header}{}", row(0)));
+    label(&[]).refused(&["only one class"]);
+    label(&["--class-vector-rows", "0"]).refused(&["--class-vector-rows 0"]);
 }

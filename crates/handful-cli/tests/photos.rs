@@ -124,6 +124,21 @@ fn a_broken_photograph_is_named_and_can_be_skipped() {
 }
 
 #[test]
+fn the_label_of_a_skipped_photograph_is_no_error() {
+    let bench = Bench::photos();
+    let whole = std::fs::read(fixture_path("orientation-1.jpg")).expect("a fixture");
+    bench.write("photos/cut.jpg", &whole[..whole.len() / 2]);
+    bench.write("labels.csv", b"id,label\ncut.jpg,up\nb.gif,grey\n");
+    let (photos, labels, labelled) = (bench.at("photos"), bench.at("labels.csv"), bench.at("labelled.csv"));
+    let args = ["label", &photos, "-o", &labelled, "--labels", &labels, "--skip-bad"];
+    let run = bench.run(&args);
+    run.succeeded();
+    assert!(run.stderr.contains("skipped cut.jpg"), "{}", run.stderr);
+    bench.write("labels.csv", b"id,label\ncutt.jpg,up\nb.gif,grey\n");
+    bench.run(&args).refused_with(&["labels.csv", "`cutt.jpg` is not in"]);
+}
+
+#[test]
 fn images_that_cannot_be_read_are_counted() {
     let bench = Bench::photos();
     bench.put("phone.heic", "photos/1.heic");
@@ -166,4 +181,36 @@ fn loops_of_links_and_pipes_hang_nothing() {
     run.succeeded();
     assert!(run.stderr.contains("left out 1 broken links, pipes, sockets or devices"), "{}", run.stderr);
     assert_eq!(bench.ids("labelled.csv").len(), 5);
+}
+
+/// Everything below a folder that is not a folder, by its path from there.
+fn links(folder: &Path) -> Vec<String> {
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .flat_map(|entry| {
+            let entry = entry.expect("an entry");
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type().expect("a kind").is_dir() {
+                links(&entry.path()).into_iter().map(|inner| format!("{name}/{inner}")).collect()
+            } else {
+                vec![name]
+            }
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn links_lose_no_image_and_a_slash_behind_the_folder_does_no_harm() {
+    let bench = Bench::photos();
+    // Both would be `deep--er--c.tiff`, in whichever class.
+    bench.put("cmyk.tiff", "photos/deep--er--c.tiff");
+    let (photos, sorted) = (bench.at("photos"), bench.at("sorted/"));
+    bench.run(&["label", &photos, "--as", "links", "-o", &sorted]).succeeded();
+    let found = links(sorted.as_ref());
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert_eq!(found.iter().filter(|link| link.contains("deep--er--c")).count(), 2, "{found:?}");
+    let left: Vec<_> = std::fs::read_dir(bench.0.path()).expect("a folder").flatten().collect();
+    assert!(left.iter().all(|entry| !entry.file_name().to_string_lossy().contains("partial")), "{left:?}");
 }

@@ -68,11 +68,12 @@ fn train_args<'a>(images: &'a str, output: &'a str) -> Vec<&'a str> {
 }
 
 /// Kills a training again and again, at moments that a counter spreads over its length; then lets it end.
-fn killed_and_resumed(images: &str, output: &str, kills: u64) {
+fn killed_and_resumed(images: &str, output: &str, kills: u64, more: &[&str]) {
     let mut killed = 0;
     for kill in 0..kills {
         let mut run = Command::new(env!("CARGO_BIN_EXE_handful"))
             .args(train_args(images, output))
+            .args(more)
             .stderr(Stdio::null())
             .spawn()
             .expect("the binary runs");
@@ -85,15 +86,15 @@ fn killed_and_resumed(images: &str, output: &str, kills: u64) {
         run.wait().expect("an end");
     }
     assert!(killed > 0, "every run was over before it was killed");
-    handful(&train_args(images, output)).succeeded();
+    handful(&[&train_args(images, output), more].concat()).succeeded();
 }
 
-fn the_same_weights_after(kills: u64) {
+fn the_same_weights_after(kills: u64, more: &[&str]) {
     let folder = tempdir().expect("a folder");
     let images = images(folder.path());
     let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
-    handful(&train_args(text(&images), text(&whole))).succeeded();
-    killed_and_resumed(text(&images), text(&broken), kills);
+    handful(&[&train_args(text(&images), text(&whole)), more].concat()).succeeded();
+    killed_and_resumed(text(&images), text(&broken), kills, more);
     let weights = |run: &Path| std::fs::read(run.join("best.safetensors")).expect("weights");
     assert!(weights(&whole) == weights(&broken), "the weights differ");
     let rows = |run: &Path| {
@@ -111,13 +112,18 @@ fn the_same_weights_after(kills: u64) {
 
 #[test]
 fn a_training_killed_and_resumed_ends_with_the_same_weights() {
-    the_same_weights_after(4);
+    the_same_weights_after(4, &[]);
+}
+
+#[test]
+fn averages_and_turned_images_survive_being_killed() {
+    the_same_weights_after(3, &["--turns", "0.5", "--averaging", "0.9"]);
 }
 
 #[test]
 #[ignore = "slow; run with --ignored"]
 fn a_training_killed_twenty_times_ends_with_the_same_weights() {
-    the_same_weights_after(20);
+    the_same_weights_after(20, &[]);
 }
 
 #[test]
@@ -205,6 +211,9 @@ fn wrong_arguments_are_one_sentence() {
     train(&["--preset", "best"]).refused(&["best", "tim"]);
     train(&["--size", "2"]).refused(&["image size is 2", "8 to 1024"]);
     train(&["--epochs", "0"]).refused(&["epochs is 0"]);
+    train(&["--turns", "2"]).refused(&["turned images is 2", "0 to 1"]);
+    train(&["--averaging", "1"]).refused(&["averaging is 1"]);
+    train(&["--begin-with", "compact", "--backbone", "conv4"]).refused(&["compact"]);
     train(&["--schedule", "sometimes"]).refused(&["sometimes", "cosine"]);
     train(&["--device", "cuda:0"]).refused(&["cuda:0", "--features cuda"]);
     train(&["--device", "abacus"]).refused(&["abacus", "cpu"]);

@@ -6,21 +6,27 @@
 
 mod arrays;
 pub mod atomic;
+mod class_vectors;
 pub mod datasets;
 mod error;
+pub mod labelled;
+pub mod labels;
+pub mod lock;
 mod readers;
 pub mod shipped;
+pub mod spreadsheet;
 pub mod synthetic;
 mod table;
 mod tasks;
 mod writers;
 
+pub use class_vectors::ClassVectors;
 pub use error::DataError;
-pub use readers::{
-    OpenOptions, TableFormat, content_digest, open_table, parse_table, read_labels, read_table,
-};
+pub use labels::read_labels;
+pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};
 pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
 pub use tasks::{
-    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list,
+    Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, log_gamma_variate, parse_task_list,
+    read_task_list, write_task_list,
 };
 pub use writers::{Cells, write_columns, write_half_npz, write_table};

@@ -82,7 +82,11 @@ fn malicious_pickles_are_refused_by_name() {
 #[test]
 fn missing_and_unknown_files() {
     assert!(read_table(Path::new("absent.npz")).unwrap_err().to_string().starts_with("absent.npz: "));
-    let error = read_table(Path::new("notes.docx")).unwrap_err().to_string();
+    assert!(read_table(Path::new("absent/photos")).unwrap_err().to_string().contains("No such file"));
+    let parent = tempfile::tempdir().unwrap();
+    let notes = parent.path().join("notes.docx");
+    std::fs::write(&notes, "").unwrap();
+    let error = read_table(&notes).unwrap_err().to_string();
     assert!(error.contains("unknown kind of file; expected one of .npy"), "{error}");
     for folder in [".npy", ".npz", ".safetensors", ".pt"] {
         let parent = tempfile::tempdir().unwrap();

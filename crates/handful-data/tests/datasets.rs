@@ -212,3 +212,72 @@ fn real_omniglot() {
         assert_eq!(dataset.load(7).unwrap().width, 105);
     }
 }
+
+/// 28 MiB of gzip that unpack to 28 GiB of zeros, behind the header of a file that long.
+fn bomb(path: &Path, member: &str) {
+    use std::io::Write;
+    let packed = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let mut header = tar::Header::new_gnu();
+    header.set_path(member).unwrap();
+    header.set_size(28 << 30);
+    header.set_cksum();
+    let mut bytes = packed(header.as_bytes());
+    let zeros = packed(&vec![0; 32 << 20]);
+    while bytes.len() < 28 << 20 {
+        bytes.extend_from_slice(&zeros);
+    }
+    std::fs::write(path, &bytes).unwrap();
+}
+
+#[test]
+fn bombs_are_refused_whether_the_member_is_wanted_or_not() {
+    let folder = tempfile::tempdir().unwrap();
+    for member in ["cifar-100-python/train", "unwanted.bin"] {
+        let path = folder.path().join("cifar-100-bomb.tar.gz");
+        bomb(&path, member);
+        let error = open_dataset(&path, Some(DatasetKind::CifarFs), None).unwrap_err();
+        let handful_data::DataError::Limit { limit, .. } = error else { panic!("{member}: {error}") };
+        assert!(limit < 340 << 20, "{member}: {limit}");
+    }
+}
+
+/// Image `row` of the shards is 2 x 2 pixels of grey level `40 * row` and of class `row % 3`.
+fn check_shards(path: &Path, kind: DatasetKind, classes: [&str; 3], ids: [&str; 2]) {
+    let dataset = open_dataset(path, None, None).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((dataset.kind(), dataset.len()), (kind, 6));
+    assert_eq!(dataset.classes().names(), classes);
+    assert_eq!([dataset.id(0), dataset.id(5)], ids);
+    for image in 0..6 {
+        assert_eq!(dataset.classes().class_of_row(image), Some(image % 3));
+        let loaded = dataset.load(image).unwrap();
+        assert_eq!((loaded.width, loaded.height), (2, 2));
+        assert!(loaded.pixels.iter().all(|&level| usize::from(level) == 40 * image), "image {image}");
+    }
+    let error = open_dataset(path, None, Some(Part::Novel)).unwrap_err().to_string();
+    assert!(error.contains("shards have no novel part"), "{error}");
+}
+
+#[test]
+fn shards_of_images_are_datasets() {
+    let (parquet, tar) = (fixture("shards/hugging-face.parquet"), fixture("shards/webdataset.tar"));
+    #[cfg(feature = "tables")]
+    check_shards(&parquet, DatasetKind::ParquetImages, ["ant", "bee", "cat"], ["0.png", "5.png"]);
+    check_shards(&tar, DatasetKind::WebDataset, ["0", "1", "2"], ["sample000.png", "sample005.png"]);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["00.tar", "01.tar"] {
+        std::fs::copy(&tar, folder.path().join(name)).unwrap();
+    }
+    let both = open_dataset(folder.path(), None, None).unwrap();
+    assert_eq!((both.len(), both.classes().len(), both.id(6)), (12, 3, "6/sample000.png"));
+    // Cut anywhere, a shard is refused, not shortened; a tar's padding of zeros may be missing.
+    let cut = folder.path().join("cut.parquet");
+    let whole = std::fs::read(&parquet).unwrap();
+    for length in (0..whole.len()).step_by(97) {
+        std::fs::write(&cut, &whole[..length]).unwrap();
+        assert!(open_dataset(&cut, Some(DatasetKind::ParquetImages), None).is_err(), "{length}");
+    }
+}

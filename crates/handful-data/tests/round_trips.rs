@@ -85,7 +85,7 @@ fn labels_file_replaces_the_classes() {
     table_of(folder.path(), "id,label,f\na,x,1\nb,x,2\nc,y,3\n", None);
     let labels = folder.path().join("labels.csv");
     std::fs::write(&labels, "id,label\nc,new\n").unwrap();
-    let options = OpenOptions { labels: Some(labels.clone()) };
+    let options = OpenOptions { labels: Some(labels.clone()), ..OpenOptions::default() };
     let table = open_table(&folder.path().join("source.csv"), &options).unwrap();
     assert_eq!(
         (table.class_names(), table.rows_of_class()),

@@ -6,6 +6,7 @@
 //! than [`ENOUGH`] labels left out that prior alone is used, and said so.
 
 use handful::fit::head::Example;
+use serde::{Deserialize, Serialize};
 
 /// Labels left out from which a temperature is fitted.
 pub const ENOUGH: usize = 10;
@@ -20,7 +21,7 @@ pub(crate) struct Prior {
 }
 
 /// A temperature and where it comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// T of `softmax(log p / T)`.
     pub temperature: f64,

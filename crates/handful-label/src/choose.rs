@@ -24,6 +24,8 @@ const REVIEW_WIDTH: f32 = 0.5;
 /// Candidates, and rows whose coverage counts.
 const CANDIDATES: usize = 2000;
 const COVERED: usize = 20_000;
+/// Rows of a review that are chosen to cover.
+const COVERING: usize = 200;
 
 /// A row to label.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,6 +68,25 @@ impl PreparedPool {
             if label.given { 0.0 } else { (1.0 - label.probability).max(1e-4) }
         };
         self.cover_except(&given, &labelled, count, REVIEW_WIDTH, &doubt)
+    }
+
+    /// All rows that `may` be asked about in the order of checking: first rows that cover what is doubtful
+    /// ([`Self::review`]), as many as anybody checks in one sitting, then the others by falling doubt.
+    ///
+    /// # Errors
+    /// As [`Self::choose`].
+    pub fn review_order(&self, labelling: &Labelling, may: &[bool]) -> Result<Vec<usize>, LabelError> {
+        let rows = &labelling.rows;
+        let mut rest: Vec<bool> = rows.iter().zip(may).map(|(row, &may)| may && !row.given).collect();
+        let mut order = Vec::new();
+        if rest.contains(&true) {
+            order.extend(self.review(labelling, &rest, COVERING)?.rows.iter().map(|chosen| chosen.row));
+            order.iter().for_each(|&row| rest[row] = false);
+        }
+        let mut last: Vec<usize> = (0..rows.len()).filter(|&row| rest[row]).collect();
+        last.sort_by(|&a, &b| rows[a].probability.total_cmp(&rows[b].probability).then(a.cmp(&b)));
+        order.extend(last);
+        Ok(order)
     }
 
     fn cover(

@@ -1,11 +1,13 @@
 //! What comes out: a label for every row, and what each is worth.
 
+use serde::{Deserialize, Serialize};
+
 use crate::acceptance::{self, Acceptance, Promise, Witness};
 use crate::calibration::{self, Calibration};
 use crate::mixture::Share;
 
 /// The label of one row and what it is worth.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowLabel {
     /// The class.
     pub class: usize,
@@ -44,7 +46,7 @@ impl RowLabel {
 }
 
 /// A labelled row that was left out, and what was then said about it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The row.
     pub row: usize,
@@ -74,7 +76,7 @@ pub struct NeighbourRow {
 }
 
 /// Which estimate of errors a labelling carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ErrorEstimate {
     /// Of release 0.1: rows are accepted while the mean stays within the promise.
     Mean,
@@ -83,7 +85,7 @@ pub(crate) enum ErrorEstimate {
 }
 
 /// A labelled pool.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Labelling {
     /// One label per row of the pool.
     pub rows: Vec<RowLabel>,
@@ -128,9 +130,16 @@ impl Labelling {
             count,
             estimated_error,
             promise,
-            labels_left_out: self.left_out.len(),
+            labels_left_out: self.left_out.iter().filter(|out| out.weight > 0.0).count(),
             smallest_promise: acceptance::smallest_promise(&errors, &candidates, &rule),
         }
+    }
+
+    /// Drops what is said of prototypes, which are behind the rows of the pool.
+    pub(crate) fn keep_rows(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+        self.left_out.retain(|out| out.row < rows);
+        self.joined.iter_mut().for_each(|joined| joined.retain(|&(row, _)| row < rows));
     }
 
     /// Which rows look less familiar than all but a share `miss` of the labels left out; given ones never do. `None`

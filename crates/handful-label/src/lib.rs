@@ -36,6 +36,7 @@ mod error;
 mod familiarity;
 mod labelling;
 mod members;
+mod memory;
 mod mixture;
 mod model;
 mod model_file;
@@ -44,7 +45,10 @@ mod params;
 mod pool;
 mod prepared;
 mod projection;
+mod prototypes;
 mod rules;
+pub mod session;
+mod strangers;
 
 pub use acceptance::{Acceptance, Promise};
 pub use calibration::Calibration;
@@ -52,12 +56,16 @@ pub use choose::{Choice, Chosen};
 pub use error::LabelError;
 pub use labelling::{Labelling, LeftOut, NeighbourRow, RowLabel};
 pub use members::Member;
+pub use memory::memory_estimate;
 pub use mixture::Share;
 pub use model::{LabelModel, ModelHeader};
 pub use model_file::ModelError;
-pub use params::{LabelParams, Rule, SmoothingParams};
+pub use params::{LabelParams, POOL, Rule, SmoothingParams};
 pub use pool::{PoolRows, ReadError};
 pub use prepared::{LabelEvidence, LabelFit, PreparedPool};
+pub use prototypes::{PrototypePool, Prototypes};
+pub use session::{Session, SessionError};
+pub use strangers::StrangerGroup;
 
 #[cfg(test)]
 mod tests;

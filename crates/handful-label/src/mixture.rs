@@ -13,6 +13,7 @@ use handful::Matrix;
 use handful::graph::evenly_spread;
 use handful::solution::argmax;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::calibration::FLOOR;
 use crate::members::{Member, Opinions};
@@ -30,7 +31,7 @@ pub(crate) struct Mixture {
 }
 
 /// What a member counts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     /// The member.
     pub member: Member,
@@ -46,7 +47,9 @@ impl Mixture {
     /// Weighs members by what they got right of `tested` left-out labels, or, where none were, by what they are known for
     /// at one label per class.
     pub fn new(opinions: &Opinions, right: &[usize], tested: usize, given: &[bool]) -> Self {
-        let raw: Vec<f64> = if tested > 0 {
+        let raw: Vec<f64> = if opinions.of_member.len() == 1 {
+            vec![1.0]
+        } else if tested > 0 {
             let best = right.iter().copied().max().unwrap_or(0) as f64;
             right.iter().map(|&right| ((right as f64 - best) / EVIDENCE).exp()).collect()
         } else {

@@ -62,12 +62,12 @@ pub struct ModelHeader {
 /// Rows of the pool, with the common opinion on each.
 #[derive(Debug)]
 pub(crate) struct Anchors {
-    pub coordinates: Matrix<f32>,
+    pub coordinates: Arc<Matrix<f32>>,
     /// The likeliest [`TOP`] classes of each and their probabilities.
     pub classes: Vec<u32>,
     pub probabilities: Vec<f32>,
     pub credibility: Vec<f32>,
-    lists: InvertedLists,
+    lists: Arc<InvertedLists>,
 }
 
 impl Anchors {
@@ -78,13 +78,13 @@ impl Anchors {
         probabilities: Vec<f32>,
         credibility: Vec<f32>,
     ) -> Self {
-        let lists = InvertedLists::new(&coordinates);
-        Self { coordinates, classes, probabilities, credibility, lists }
+        let lists = Arc::new(InvertedLists::new(&coordinates));
+        Self { coordinates: Arc::new(coordinates), classes, probabilities, credibility, lists }
     }
 
-    /// Keeps the likeliest classes of each row.
+    /// Keeps the likeliest classes of each row; the rows are arranged already.
     pub fn of(
-        coordinates: Matrix<f32>,
+        (coordinates, lists): (Arc<Matrix<f32>>, Arc<InvertedLists>),
         opinions: &Matrix<f32>,
         rows: &[usize],
         credibility: Vec<f32>,
@@ -104,7 +104,7 @@ impl Anchors {
         let top: Vec<Vec<(u32, f32)>> = rows.par_iter().map(top).collect();
         let classes = top.iter().flatten().map(|&(class, _)| class).collect();
         let probabilities = top.iter().flatten().map(|&(_, p)| p).collect();
-        Self::new(coordinates, classes, probabilities, credibility)
+        Self { coordinates, classes, probabilities, credibility, lists }
     }
 
     fn kept(&self) -> usize {

@@ -1,7 +1,10 @@
 //! The rows that a rule sees, with all that does not depend on labels: coordinates, neighbour graph, smoothed features,
 //! whitening.
 
+use std::sync::Arc;
+
 use handful::Matrix;
+use handful::graph::inverted_lists::InvertedLists;
 use handful::graph::neighbours::Neighbours;
 use handful::graph::weighted::WeightedGraph;
 use handful::paper::ida::{FisherParams, RidgeScale, WhitenedPool};
@@ -16,8 +19,10 @@ const RIDGE: f64 = 0.1;
 pub(crate) struct Neighbourhood {
     /// The rows' numbers in the pool, rising; all of them where there is no list.
     pub numbers: Option<Vec<usize>>,
-    /// Unit coordinates.
-    pub coordinates: Matrix<f32>,
+    /// Unit coordinates, shared with the models fitted to them.
+    pub coordinates: Arc<Matrix<f32>>,
+    /// The same arranged to be searched: once for all models of the pool.
+    pub lists: Arc<InvertedLists>,
     pub graph: WeightedGraph,
     /// Coordinates with a fifth of the neighbours' mean.
     pub lightly: Matrix<f32>,
@@ -35,6 +40,7 @@ impl Neighbourhood {
     /// Prepares unit rows.
     pub fn new(coordinates: Matrix<f32>, numbers: Option<Vec<usize>>, neighbours: usize) -> Self {
         let graph = WeightedGraph::new(&coordinates, &Neighbours::among(&coordinates, neighbours));
+        let lists = Arc::new(InvertedLists::new(&coordinates));
         let smooth = |share: f32, rounds: usize| {
             let mut rows = coordinates.clone();
             for _ in 0..rounds {
@@ -62,7 +68,8 @@ impl Neighbourhood {
             whitened,
             lightly,
             graph,
-            coordinates,
+            lists,
+            coordinates: Arc::new(coordinates),
         }
     }
 

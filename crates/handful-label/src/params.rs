@@ -1,7 +1,9 @@
 //! What the labelling job can be told.
 
 use handful::error::{ParamError, check_range};
+use handful::methods::Change;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::members::Member;
 
@@ -19,6 +21,9 @@ pub enum Rule {
     /// One member of the adaptive rule alone.
     Only(Member),
 }
+
+/// The name of the rule of pools beside the methods of tasks.
+pub const POOL: &str = "pool";
 
 impl Rule {
     /// The names of the presets, the default first.
@@ -105,6 +110,38 @@ impl LabelParams {
         Self { rule, ..Self::default() }
     }
 
+    /// A preset by name (the adaptive rule if none), with some of its values replaced.
+    ///
+    /// # Errors
+    /// A preset or a key that there is not, a value that is no number, true or false.
+    pub fn changed(preset: Option<&str>, changes: &[Change]) -> Result<Self, ParamError> {
+        let rule = preset.map_or(Some(Rule::default()), Rule::by_name).ok_or_else(|| {
+            let (preset, known) = (preset.unwrap_or_default().to_owned(), Rule::NAMES.join(", "));
+            ParamError::UnknownPreset { method: POOL, preset, known }
+        })?;
+        let mut params = Self::of_rule(rule);
+        let mut map = match serde_json::to_value(params) {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let own_rule = map.remove("rule").unwrap_or_default();
+        for (key, text) in changes {
+            if !map.contains_key(key) {
+                let known = map.keys().cloned().collect::<Vec<_>>().join(", ");
+                return Err(ParamError::UnknownKey { method: POOL, key: key.clone(), known });
+            }
+            let bad = |reason: String| ParamError::BadValue { key: key.clone(), value: text.clone(), reason };
+            let value = serde_json::from_str(text)
+                .map_err(|_| bad("the value must be a number, true or false".into()))?;
+            map.insert(key.clone(), value);
+            let mut whole = map.clone();
+            whole.insert("rule".into(), own_rule.clone());
+            // One after the other, so that a value that does not fit is named with its key.
+            params = serde_json::from_value(Value::Object(whole)).map_err(|error| bad(error.to_string()))?;
+        }
+        Ok(params)
+    }
+
     /// Checks every value's range.
     ///
     /// # Errors
@@ -188,5 +225,28 @@ impl Default for SmoothingParams {
             prior_weight: 100.0,
             error_safety: 1.3,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_and_changes_go_by_name_and_slips_are_told() {
+        let change = |key: &str, value: &str| [(key.to_owned(), value.to_owned())];
+        assert_eq!(LabelParams::changed(None, &[]), Ok(LabelParams::default()));
+        let params = LabelParams::changed(Some("fast"), &change("neighbours", "7")).expect("known");
+        assert_eq!((params.rule, params.neighbours), (Rule::Fast, 7));
+        for name in Rule::NAMES {
+            let params = LabelParams::changed(Some(name), &change("neighbours", "7")).expect("known");
+            assert_eq!(Some(params.rule), Rule::by_name(name));
+        }
+        let refused = |preset, changes: &[Change]| LabelParams::changed(preset, changes).err();
+        assert!(matches!(refused(Some("best"), &[]), Some(ParamError::UnknownPreset { .. })));
+        assert!(matches!(refused(None, &change("neighbors", "3")), Some(ParamError::UnknownKey { .. })));
+        assert!(matches!(refused(None, &change("rule", "fast")), Some(ParamError::UnknownKey { .. })));
+        assert!(matches!(refused(None, &change("neighbours", "few")), Some(ParamError::BadValue { .. })));
+        assert!(matches!(refused(None, &change("neighbours", "-1")), Some(ParamError::BadValue { .. })));
     }
 }

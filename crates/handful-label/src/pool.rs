@@ -3,6 +3,8 @@
 use handful::Matrix;
 use handful_data::FeatureTable;
 
+use crate::prototypes::Prototypes;
+
 /// Why a pool could not be read to its end.
 pub type ReadError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -19,6 +21,10 @@ pub trait PoolRows: Send + Sync {
     /// # Errors
     /// What the source says when it cannot be read.
     fn for_each_block(&self, visit: &mut dyn FnMut(usize, &[f32])) -> Result<(), ReadError>;
+    /// Vectors of classes, which are its last rows.
+    fn prototypes(&self) -> Option<&Prototypes> {
+        None
+    }
 }
 
 impl PoolRows for Matrix<f32> {

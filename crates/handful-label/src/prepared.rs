@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use handful::graph::evenly_spread;
+use handful::graph::inverted_lists::InvertedLists;
 use handful::graph::neighbours::Neighbours;
 use handful::linalg::dot;
 use handful::{Matrix, Method};
@@ -25,7 +26,7 @@ use crate::rules::smoothing::SmoothingPool;
 const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
-const MANY_CELLS: usize = 40_000_000;
+pub(crate) const MANY_CELLS: usize = 40_000_000;
 /// What of the head is in the labels.
 const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
@@ -112,9 +113,9 @@ impl PreparedPool {
         })
     }
 
-    /// Number of rows.
+    /// Number of rows; those of prototypes are none of the pool's.
     pub fn rows(&self) -> usize {
-        self.source.rows()
+        self.source.rows() - self.source.prototypes().map_or(0, |prototypes| prototypes.classes.len())
     }
 
     /// Number of columns of the features.
@@ -132,12 +133,26 @@ impl PreparedPool {
         &self.params
     }
 
-    /// Labels the pool from rows with known classes (numbers from 0 to `ways - 1`, each with at least one row).
+    /// Labels the pool from rows with known classes (numbers from 0 to `ways - 1`, each with at least one row or prototype).
     ///
     /// # Errors
     /// Labels that do not fit the pool or contradict each other.
     pub fn fit(&self, labels: &[(usize, usize)], ways: usize) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, None)
+        self.fit_with(labels, ways, &[], None)
+    }
+
+    /// The same, where the labels of some rows were drawn from the pool by chance (`choose --random`): promises then rest
+    /// on those alone, and need not guess how the other labels were come by.
+    ///
+    /// # Errors
+    /// As [`Self::fit`].
+    pub fn fit_audited(
+        &self,
+        labels: &[(usize, usize)],
+        ways: usize,
+        audit: &[usize],
+    ) -> Result<LabelFit, LabelError> {
+        self.fit_with(labels, ways, audit, None)
     }
 
     /// The same without leaving labels out: weights and calibration are those of an earlier fit with as many classes.
@@ -150,16 +165,40 @@ impl PreparedPool {
         ways: usize,
         evidence: &LabelEvidence,
     ) -> Result<LabelFit, LabelError> {
-        self.fit_with(labels, ways, (evidence.ways == ways).then_some(&evidence.evidence))
+        self.fit_with(labels, ways, &[], (evidence.ways == ways).then_some(&evidence.evidence))
     }
 
     fn fit_with(
         &self,
         labels: &[(usize, usize)],
         ways: usize,
+        audit: &[usize],
+        evidence: Option<&Evidence>,
+    ) -> Result<LabelFit, LabelError> {
+        let own = self.rows();
+        if let Some(&(row, _)) = labels.iter().find(|(row, _)| *row >= own) {
+            return Err(LabelError::RowRange { row, rows: own });
+        }
+        let Some(prototypes) = self.source.prototypes() else {
+            return self.fit_all(labels, ways, audit, evidence);
+        };
+        let behind = prototypes.classes.iter().enumerate().map(|(at, &class)| (own + at, class));
+        let labels: Vec<(usize, usize)> = labels.iter().copied().chain(behind).collect();
+        let mut fit = self.fit_all(&labels, ways, audit, evidence)?;
+        fit.labelling.keep_rows(own);
+        Ok(fit)
+    }
+
+    /// Fits to labels of rows and prototypes alike.
+    fn fit_all(
+        &self,
+        labels: &[(usize, usize)],
+        ways: usize,
+        audit: &[usize],
         evidence: Option<&Evidence>,
     ) -> Result<LabelFit, LabelError> {
         self.check_labels(labels, ways)?;
+        let prototypes = self.source.prototypes().map(|prototypes| (self.rows(), prototypes.weight));
         match &self.kind {
             Kind::Members(pool) => {
                 let few = few_of_each_class(labels, ways);
@@ -186,7 +225,9 @@ impl PreparedPool {
                 // A member alone is asked for itself.
                 let alone = matches!(self.params.rule, Rule::Only(_));
                 let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };
-                let recipe = Recipe { pool, ways, params: &self.params, infer: &infer, head_share, distil };
+                let params = &self.params;
+                let recipe =
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let places: Vec<(usize, usize)> =
                     few.iter().filter_map(|&(row, class)| Some((pool.place(row)?, class))).collect();
                 let fitted = recipe.fit(&places, evidence)?;
@@ -194,8 +235,10 @@ impl PreparedPool {
             }
             Kind::Method { method, rows, pool } => {
                 let infer = |given: &[_], _| method::infer(method.as_ref(), rows, given, ways);
+                let params = &self.params;
+                let (head_share, distil) = (0.0, true);
                 let recipe =
-                    Recipe { pool, ways, params: &self.params, infer: &infer, head_share: 0.0, distil: true };
+                    Recipe { pool, ways, params, prototypes, infer: &infer, head_share, audit, distil };
                 let fitted = recipe.fit(labels, evidence)?;
                 self.finish(pool, fitted, labels, 0.0)
             }
@@ -215,7 +258,8 @@ impl PreparedPool {
         let mut labelling = fitted.labelling;
         let all: Vec<usize> = (0..pool.rows()).collect();
         let credibility = labelling.rows.iter().map(|row| row.credibility).collect();
-        let anchors = Anchors::of(pool.coordinates.clone(), &fitted.mixed, &all, credibility);
+        let arranged = (Arc::clone(&pool.coordinates), Arc::clone(&pool.lists));
+        let anchors = Anchors::of(arranged, &fitted.mixed, &all, credibility);
         let header = self.header(&labelling, fitted.pessimistic, head_share);
         let model = LabelModel {
             header,
@@ -255,13 +299,15 @@ impl PreparedPool {
         let sample = coordinates.gather(&rows);
         let opinions = probabilities.gather(&rows);
         let credibility = rows.iter().map(|&row| labelling.rows[row].credibility).collect();
+        let lists = Arc::new(InvertedLists::new(&sample));
+        let sample = Arc::new(sample);
         let places: Vec<usize> = (0..rows.len()).collect();
         let examples = handful::fit::head::Example::given(labels, ways, 0.0);
         let model = LabelModel {
             header: self.header(&labelling, labelling.calibration.temperature, 0.0),
             projection: Arc::clone(&self.projection),
             head: handful::fit::head::SoftmaxHead::fit_soft(&sample, &opinions, 3.0, 30),
-            anchors: Anchors::of(sample, &opinions, &places, credibility),
+            anchors: Anchors::of((sample, lists), &opinions, &places, credibility),
             class_means: crate::familiarity::class_means(&pool.features, &examples, ways),
             class_floor: vec![0.0; ways],
         };

@@ -228,13 +228,35 @@ fn strangers_look_less_familiar() {
     // The fourth class has no label.
     let labels = first_of_each(&classes, 3, 5);
     let params = LabelParams { look_for_strangers: true, ..LabelParams::default() };
-    let labelling = label_pool(&pool, &labels, 3, &params).expect("valid");
+    let prepared = PreparedPool::new(Arc::new(pool), &params).expect("finite");
+    let labelling = prepared.fit(&labels, 3).expect("valid").labelling;
     let rejected = labelling.reject(0.05).expect("enough labels");
+    let groups = prepared.stranger_groups(&rejected).expect("finite");
+    let total: usize = groups.iter().map(|group| group.rows.len()).sum();
+    assert_eq!(total, rejected.iter().filter(|rejected| **rejected).count());
+    assert!(groups[0].examples.iter().all(|row| classes[*row] == 3 && groups[0].rows.contains(row)));
     let share = |stranger: bool| {
         let rows = (0..400).filter(|&row| (classes[row] == 3) == stranger);
         rows.clone().filter(|&row| rejected[row]).count() as f64 / rows.count() as f64
     };
     assert!(share(true) > 0.8 && share(false) < 0.2, "{} {}", share(true), share(false));
+}
+
+#[test]
+fn promises_rest_on_rows_drawn_by_chance_where_there_are_any() {
+    let (pool, classes) = clusters(&[300, 30, 30], 0.7);
+    let mut labels = first_of_each(&classes, 3, 6);
+    let audit: Vec<usize> =
+        (0..360).step_by(12).filter(|row| labels.iter().all(|label| label.0 != *row)).collect();
+    labels.extend(audit.iter().map(|&row| (row, classes[row])));
+    let prepared = PreparedPool::new(Arc::new(pool), &LabelParams::default()).expect("finite");
+    let labelling = prepared.fit_audited(&labels, 3, &audit).expect("valid").labelling;
+    for out in &labelling.left_out {
+        assert_eq!(out.weight, if audit.contains(&out.row) { 1.0 } else { 0.0 });
+    }
+    let all = vec![true; 360];
+    let accepted = labelling.accept(0.05, Promise::HighProbability, &all);
+    assert_eq!(accepted.labels_left_out, audit.len());
 }
 
 #[test]

@@ -94,6 +94,8 @@ const PREPARATION_VERSION: u32 = 2;
 
 /// Under this name our checkpoints keep the network beside its classifier.
 const IN_CHECKPOINT: &str = "network.";
+/// Under this name they keep the average of its weights.
+pub(crate) const AVERAGED: &str = "average.";
 
 impl Backbone {
     /// Reads weights: our files say what they are; for those of other programs the network must be named.
@@ -226,6 +228,12 @@ impl Backbone {
         weights::sha256(facts.as_bytes())
     }
 
+    /// The weights by name; an ONNX file has none that a training could begin with.
+    pub fn arrays(&self) -> Option<Arrays> {
+        let Engine::Burn { network, .. } = &self.engine else { return None };
+        Some(tensors::collect(network).into_iter().map(|named| (named.name, named.array)).collect())
+    }
+
     /// What images go through.
     pub fn preparation(&self) -> &Preparation {
         &self.preparation
@@ -310,14 +318,13 @@ fn mirror(planes: &[f32], size: usize) -> Vec<f32> {
     planes.chunks(size).flat_map(|line| line.iter().rev().copied()).collect()
 }
 
-/// The arrays of the network alone, where a checkpoint of a training holds more.
+/// The arrays of the network alone, averaged if there is an average, where a checkpoint of a training holds more.
 pub fn network_arrays(arrays: Arrays) -> Arrays {
-    if !arrays.keys().any(|name| name.starts_with(IN_CHECKPOINT)) {
-        return arrays;
-    }
+    let has = |prefix: &&str| arrays.keys().any(|name| name.starts_with(*prefix));
+    let Some(prefix) = [AVERAGED, IN_CHECKPOINT].into_iter().find(has) else { return arrays };
     arrays
         .into_iter()
-        .filter_map(|(name, array)| Some((name.strip_prefix(IN_CHECKPOINT)?.to_owned(), array)))
+        .filter_map(|(name, array)| Some((name.strip_prefix(prefix)?.to_owned(), array)))
         .collect()
 }
 

@@ -6,6 +6,7 @@ use handful_data::DataError;
 
 use crate::networks::Architecture;
 use crate::pretrained::PretrainedError;
+use crate::text::TextError;
 
 /// Why a network could not be built, trained or used.
 #[derive(Debug, thiserror::Error)]
@@ -14,6 +15,10 @@ pub enum VisionError {
     /// A dataset or image could not be read.
     #[error(transparent)]
     Data(#[from] DataError),
+
+    /// Texts could not be read or turned into features.
+    #[error(transparent)]
+    Text(#[from] TextError),
 
     /// A network of a package registry could not be had.
     #[error(transparent)]

@@ -4,7 +4,7 @@
 use burn::module::{Module, Param, ParamId, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{self, Activation};
+use crate::ops::{self, Activation, FixedNorm};
 
 /// PyTorch's defaults.
 const EPSILON: f64 = 1e-5;
@@ -75,29 +75,38 @@ impl Conv {
         self
     }
 
-    /// Each channel by itself.
-    #[must_use]
-    pub fn depthwise(mut self) -> Self {
-        let [filters, _, kernel, _] = self.weight.dims();
-        self.weight = parameter(Tensor::zeros([filters, 1, kernel, kernel], &self.weight.device()));
-        self.groups = filters;
-        self
+    /// A convolution of each channel by itself.
+    pub fn depthwise(channels: usize, kernel: usize, stride: usize, device: &Device) -> Self {
+        Self { groups: channels, ..Self::new(1, channels, kernel, stride, device) }
     }
 
     /// Applies the layer.
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
+        let (padding, bias) = (self.zeros(&x), self.bias.as_ref().map(|bias| bias.val()));
+        ops::conv2d(x, self.weight.val(), bias, self.stride, padding, self.groups)
+    }
+
+    /// Applies the layer and the normalisation after it.
+    pub fn normalised(&self, x: Tensor<4>, norm: &BatchNorm) -> Tensor<4> {
+        if x.is_autodiff() {
+            return norm.forward(self.forward(x));
+        }
+        let (padding, bias) = (self.zeros(&x), self.bias.as_ref().map(|bias| bias.val()));
+        ops::conv2d_norm(x, self.weight.val(), bias, self.stride, padding, self.groups, norm.fixed())
+    }
+
+    /// The zeros around an image.
+    fn zeros(&self, x: &Tensor<4>) -> ops::Padding {
         let [.., kernel] = self.weight.dims();
         let [_, _, rows, columns] = x.dims();
-        let padding = [rows, columns].map(|size| match self.padding {
+        [rows, columns].map(|size| match self.padding {
             Padded::Sides(zeros) => (zeros, zeros),
             Padded::Same => {
                 let needed = (size.div_ceil(self.stride).max(1) - 1) * self.stride + kernel;
                 let zeros = needed.saturating_sub(size);
                 (zeros / 2, zeros - zeros / 2)
             }
-        });
-        let bias = self.bias.as_ref().map(|bias| bias.val());
-        ops::conv2d(x, self.weight.val(), bias, self.stride, padding, self.groups)
+        })
     }
 }
 
@@ -165,14 +174,20 @@ impl BatchNorm {
         self
     }
 
+    /// What the layer does outside training.
+    fn fixed(&self) -> FixedNorm {
+        let (mean, variance) = (self.running_mean.value(), self.running_var.value());
+        let parameters = [self.weight.val(), self.bias.val(), mean, variance];
+        FixedNorm { parameters, epsilon: self.epsilon, activation: self.activation }
+    }
+
     /// Applies the layer: by the batch's statistics where the input is being differentiated, by the running ones
     /// elsewhere.
     pub fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        let (gamma, beta) = (self.weight.val(), self.bias.val());
         if !x.is_autodiff() {
-            let statistics = [gamma, beta, self.running_mean.value(), self.running_var.value()];
-            return ops::batch_norm(x, statistics, self.epsilon, self.activation);
+            return ops::batch_norm(x, self.fixed());
         }
+        let (gamma, beta) = (self.weight.val(), self.bias.val());
         let [images, _, rows, columns] = x.dims();
         let count = (images * rows * columns) as f64;
         let batch = ops::batch_norm_train(x, gamma, beta, self.epsilon, self.activation);

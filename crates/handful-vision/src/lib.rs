@@ -17,6 +17,7 @@ pub mod ops;
 pub mod pretrained;
 pub mod resize;
 pub mod tensors;
+pub mod text;
 pub mod training;
 pub mod views;
 pub mod weights;

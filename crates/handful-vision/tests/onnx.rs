@@ -75,6 +75,8 @@ fn an_open_size_is_224_unless_told() {
 fn refusals_say_what_to_do() {
     assert!(refusal("unpooled.onnx", size_16()).contains("no pooled layer; name the layer"));
     assert!(refusal("pooled.onnx", layer("logit")).contains("no layer `logit`; near its end are logits"));
+    let map = refusal("pooled.onnx", layer("/body/body.0/Conv"));
+    assert!(map.contains("pooled.onnx") && map.contains("gives 4 x 16 x 16 numbers for an image"), "{map}");
     let other_size = Wanted { size: Some(84), ..Wanted::default() };
     assert!(refusal("pooled_new.onnx", other_size).contains("16 x 16, which --size 84 cannot change"));
     let named = Wanted { backbone: Some("resnet12".parse().expect("a backbone")), ..size_16() };

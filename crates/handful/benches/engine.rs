@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use handful::Matrix;
 use handful::fit::{FitParams, Fitter};
+use handful::kernels::{Kernels, PaddedRows, Path};
 use handful::methods::presets;
 use handful::methods::{Method, build};
 use handful::paper::objective::ObjectiveKind;
 use handful::scalar::Scalar;
-use handful::simd::{Kernels, PaddedRows, Path};
 use handful::task::{Task, Unlabeled};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

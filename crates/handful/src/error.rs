@@ -160,6 +160,9 @@ pub enum ParamError {
     },
 }
 
+/// The most steps, rounds or rows that a parameter may ask for: far beyond every use, and still an end.
+pub(crate) const MOST_COUNT: u64 = 1_000_000;
+
 /// Refuses a parameter that is not finite or out of its range.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::scalar::Scalar;
 /// tuned: signed features have about half below zero, those of a rectifier nothing.
 const MOST_NEGATIVE: f64 = 0.1;
 
-/// Whether features are signed, so that they are better left as they are.
+/// Tells whether features are signed, so that they are better left as they are.
 pub fn are_signed<'a, T: Scalar>(parts: impl IntoIterator<Item = &'a [T]>) -> bool {
     let (mut negative, mut total) = (0.0, 0.0);
     for values in parts {

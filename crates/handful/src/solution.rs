@@ -20,18 +20,18 @@ pub struct Solution<T> {
 }
 
 impl<T: Scalar> Solution<T> {
-    /// A solution whose credibility is the probability of the likeliest class.
+    /// Makes a solution whose credibility is the probability of the likeliest class.
     pub fn from_probabilities(query: Matrix<T>, unlabeled: Matrix<T>) -> Self {
         let credibility = unlabeled.iter_rows().map(|row| row[argmax(row)].to_f64()).collect();
         Self { query, unlabeled, credibility, classifier: None, trace: None }
     }
 
-    /// The likeliest class of each query row; the first one of equals.
+    /// Returns the likeliest class of each query row; the first one of equals.
     pub fn query_labels(&self) -> Vec<usize> {
         labels(&self.query)
     }
 
-    /// The likeliest class of each unlabelled row; the first one of equals.
+    /// Returns the likeliest class of each unlabelled row; the first one of equals.
     pub fn unlabeled_labels(&self) -> Vec<usize> {
         labels(&self.unlabeled)
     }
@@ -83,7 +83,7 @@ pub struct RoundTrace {
     pub selected: Vec<usize>,
 }
 
-/// Index of the largest value, the first of equals.
+/// Returns the index of the largest value, the first of equals.
 pub fn argmax<T: PartialOrd>(values: &[T]) -> usize {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {

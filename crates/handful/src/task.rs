@@ -31,6 +31,9 @@ pub struct Task<T> {
 
 impl<T: Scalar> Task<T> {
     /// Checks and assembles a task. `id` seeds whatever a method draws at random, so equal tasks get equal answers.
+    ///
+    /// # Errors
+    /// [`TaskError`] names the part, row and value that no method could work with.
     pub fn new(
         id: u64,
         ways: usize,
@@ -73,6 +76,9 @@ impl<T: Scalar> Task<T> {
     }
 
     /// Adds the mean feature of the base classes, for transforms that centre on it.
+    ///
+    /// # Errors
+    /// [`TaskError::MeanDimensions`] for a mean of another length than the features.
     pub fn with_base_mean(mut self, mean: Vec<T>) -> Result<Self, TaskError> {
         if mean.len() != self.dim() {
             return Err(TaskError::MeanDimensions { got: mean.len(), expected: self.dim() });
@@ -81,47 +87,47 @@ impl<T: Scalar> Task<T> {
         Ok(self)
     }
 
-    /// The mean feature of the base classes, where it is known.
+    /// Returns the mean feature of the base classes, where it is known.
     pub fn base_mean(&self) -> Option<&[T]> {
         self.base_mean.as_deref()
     }
 
-    /// Seed of whatever a method draws at random.
+    /// Returns the seed of whatever a method draws at random.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Number of classes.
+    /// Returns the number of classes.
     pub fn ways(&self) -> usize {
         self.ways
     }
 
-    /// Number of feature dimensions.
+    /// Returns the number of feature dimensions.
     pub fn dim(&self) -> usize {
         self.support.columns()
     }
 
-    /// The labelled rows.
+    /// Returns the labelled rows.
     pub fn support(&self) -> &Matrix<T> {
         &self.support
     }
 
-    /// Class of each support row.
+    /// Returns the class of each support row.
     pub fn support_labels(&self) -> &[usize] {
         &self.support_labels
     }
 
-    /// The rows to label.
+    /// Returns the rows to label.
     pub fn query(&self) -> &Matrix<T> {
         &self.query
     }
 
-    /// The setting: which rows without labels may be learnt from.
+    /// Returns which rows without labels may be learnt from.
     pub fn unlabeled(&self) -> &Unlabeled<T> {
         &self.unlabeled
     }
 
-    /// The rows without labels: the pool, or the query rows of a transductive task.
+    /// Returns the rows without labels: the pool, or the query rows of a transductive task.
     pub fn pool(&self) -> &Matrix<T> {
         match &self.unlabeled {
             Unlabeled::Query => &self.query,
@@ -129,12 +135,12 @@ impl<T: Scalar> Task<T> {
         }
     }
 
-    /// Whether the query rows are the unlabelled rows.
+    /// Tells whether the query rows are the unlabelled rows.
     pub fn is_transductive(&self) -> bool {
         matches!(self.unlabeled, Unlabeled::Query)
     }
 
-    /// The mean number of support rows per class.
+    /// Returns the mean number of support rows per class.
     pub fn mean_shots(&self) -> f64 {
         self.support.rows() as f64 / self.ways as f64
     }
@@ -157,7 +163,7 @@ impl<T: Scalar> Task<T> {
         }
     }
 
-    /// The same task in another precision.
+    /// Converts to another precision.
     pub fn cast<U: Scalar>(&self) -> Task<U> {
         Task {
             id: self.id,

@@ -73,7 +73,7 @@ pub struct UnknownStep {
 }
 
 impl Transform {
-    /// The steps in order.
+    /// Makes a transform of these steps.
     pub fn new(steps: Vec<Step>) -> Self {
         Self { steps }
     }
@@ -83,12 +83,17 @@ impl Transform {
         Self::default()
     }
 
-    /// The steps in order.
+    /// Returns the steps in order.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The same without its smoothing, for measures that would find in smoothed features what the smoothing put there.
+    /// Tells whether it looks at rows without labels to smooth the features.
+    pub fn smooths(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Smooth { .. }))
+    }
+
+    /// Leaves the smoothing out, for measures that would find in smoothed features what the smoothing put there.
     pub fn without_smoothing(&self) -> Self {
         let kept = self.steps.iter().filter(|step| !matches!(step, Step::Smooth { .. }));
         Self { steps: kept.copied().collect() }
@@ -100,6 +105,9 @@ impl Transform {
     }
 
     /// Applies the steps to every part of a task.
+    ///
+    /// # Errors
+    /// [`TaskError::NoBaseMean`] where a step centres on base classes that the task does not know.
     pub fn apply<T: Scalar>(&self, task: &Task<T>) -> Result<Task<T>, TaskError> {
         let mut support = task.support().clone();
         let mut query = task.query().clone();

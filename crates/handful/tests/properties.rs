@@ -1,6 +1,7 @@
 //! What must not matter, and what must be survived, for every method there is.
 
 use handful::Matrix;
+use handful::error::TaskError;
 use handful::fit::basis::Basis;
 use handful::methods::dm_ida::{DmIda, DmIdaParams};
 use handful::methods::presets;
@@ -52,10 +53,12 @@ fn methods() -> Vec<Box<dyn Method>> {
 }
 
 fn assert_probabilities(method: &dyn Method, task: &Task<f32>) {
+    // The only refusal among the defaults: `dsn` needs two labelled rows of every class for its subspaces.
+    let too_few_for_dsn = (0..task.ways())
+        .any(|class| task.support_labels().iter().filter(|&&label| label == class).count() < 2);
     let solution = match method.solve(task) {
-        Ok(solution) => solution,
-        // A method may refuse a setting, in words.
-        Err(error) => return assert!(!error.to_string().is_empty()),
+        Err(TaskError::Unsupported { method: "dsn", .. }) if too_few_for_dsn => return,
+        solved => solved.unwrap_or_else(|error| panic!("{}: {error}", method.name())),
     };
     for (part, rows) in [(&solution.query, task.query()), (&solution.unlabeled, task.pool())] {
         assert_eq!((part.rows(), part.columns()), (rows.rows(), task.ways()), "{}", method.name());
@@ -143,17 +146,26 @@ proptest! {
         }
     }
 
-    #[test]
-    fn class_names_do_not_matter(rename in Just([1usize, 2, 0])) {
+}
+
+#[test]
+fn class_names_do_not_matter() {
+    for rename in [[1usize, 2, 0], [2, 1, 0], [0, 2, 1]] {
         let given = task(3, 2, 10, None, 20);
         let renamed: Vec<usize> = given.support_labels().iter().map(|&label| rename[label]).collect();
-        let task = Task::new(5, 3, given.support().clone(), renamed, Unlabeled::Query, given.query().clone()).expect("valid");
+        let task = Task::new(5, 3, given.support().clone(), renamed, Unlabeled::Query, given.query().clone())
+            .expect("valid");
         for name in ["protonet", "baseline", "entropy-min", "tim-gd", "dm", "dm-ida"] {
             let method = build(name, None, &[]).expect("a default");
-            let plain: Vec<usize> =
-                method.solve(&given).expect("solvable").query_labels().iter().map(|&label| rename[label]).collect();
+            let plain: Vec<usize> = method
+                .solve(&given)
+                .expect("solvable")
+                .query_labels()
+                .iter()
+                .map(|&label| rename[label])
+                .collect();
             let got = method.solve(&task).expect("solvable").query_labels();
-            prop_assert!(same(&plain, &got) >= 29, "{name}");
+            assert!(same(&plain, &got) >= 29, "{name}");
         }
     }
 }
@@ -203,14 +215,17 @@ fn turning_the_features_changes_nothing() {
     }
 }
 
+/// Whatever a method draws is seeded by the task, and no sum depends on the thread it runs on.
 #[test]
-fn equal_tasks_get_equal_bits() {
+fn equal_tasks_get_equal_bits_on_any_thread() {
     for method in methods() {
-        let given = task(4, 1, 8, Some(6), 30);
-        let (Ok(first), Ok(second)) = (method.solve(&given), method.solve(&given)) else { continue };
-        let bits =
-            |rows: &Matrix<f32>| rows.as_slice().iter().map(|value| value.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&first.query), bits(&second.query), "{}", method.name());
+        let given = task(4, 2, 8, Some(6), 30);
+        let bits = || -> Vec<u32> {
+            let solved = method.solve(&given).unwrap_or_else(|error| panic!("{}: {error}", method.name()));
+            solved.query.as_slice().iter().map(|value| value.to_bits()).collect()
+        };
+        let elsewhere = std::thread::scope(|scope| scope.spawn(bits).join().expect("no panic"));
+        assert_eq!(bits(), elsewhere, "{}", method.name());
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{CellView, Check, Report, Section, TableView, Verdict};
+use super::{CellView, Check, Report, Section, TableView, Verdict, rerun};
 
 const STYLE: &str = include_str!("../../assets/report.css");
 
@@ -187,6 +187,9 @@ fn render_table(out: &mut String, table: &TableView) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+    for footnote in table.footnotes() {
+        let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(footnote));
+    }
 }
 
 fn value(cell: &CellView) -> String {
@@ -229,20 +232,12 @@ fn rerun(out: &mut String, report: &Report) {
     out.push_str("<section id=\"again\"><h2>Run it again</h2>\n");
     if let Some(record) = report.records.first() {
         let (run, features, machine) = (&record.run, &record.features, &record.machine);
-        let full = if run.full { " --full" } else { "" };
-        let file = if features.name.starts_with('<') {
-            String::new()
-        } else {
-            format!(" --features {}", features.name)
-        };
         let _ = write!(
             out,
-            "<pre>handful reproduce all{file} --preset {} --tasks {} --seed {}{full} --out OUT\nhandful reproduce report --out OUT    # this page again, from OUT/results.jsonl</pre>\n\
+            "<pre>{}\nhandful reproduce report --out OUT    # this page again, from OUT/results.jsonl</pre>\n\
              <dl><dt>features</dt><dd>{}, SHA-256 <code>{}</code></dd><dt>version</dt><dd>handful {}</dd>\
              <dt>machine</dt><dd>{} {}, {} kernels, {} cores</dd></dl>\n",
-            escape(&run.preset),
-            run.tasks,
-            run.seed,
+            escape(&rerun::commands(&report.records).join("\n")),
             escape(&features.name),
             escape(&run.features_sha256),
             escape(&run.version),

@@ -10,6 +10,7 @@ pub mod markdown;
 mod plots;
 #[cfg(feature = "png")]
 mod png;
+mod rerun;
 mod studies;
 mod tables;
 pub mod text;
@@ -100,6 +101,17 @@ pub struct TableView {
     pub rows: Vec<RowView>,
 }
 
+impl TableView {
+    /// What the marks behind the names mean.
+    pub fn footnotes(&self) -> Vec<&'static str> {
+        let dagger = self.rows.iter().any(|row| row.label.contains('†'));
+        dagger
+            .then_some("† printed in the paper for a WRN-28-10, another and larger backbone")
+            .into_iter()
+            .collect()
+    }
+}
+
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -168,6 +180,10 @@ impl Report {
         for section in &mut sections {
             let parts = skipped.iter().filter(|part| part.table == section.id);
             section.missing.extend(parts.map(|part| format!("{}: {}", part.what, part.reason)));
+        }
+        // Part of it comes from the results file, and it becomes the name of a file.
+        for figure in sections.iter_mut().flat_map(|section| &mut section.figures) {
+            figure.id = figure.id.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         }
         sections.retain(|section| {
             section.table.is_some() || !section.figures.is_empty() || !section.missing.is_empty()

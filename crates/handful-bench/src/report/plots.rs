@@ -27,6 +27,10 @@ const COLOURS: [RGBColor; 6] = [
 /// Small enough that three fit side by side on a desktop with text that can be read.
 const SIZE: (u32, u32) = (380, 290);
 
+/// Room for the name of the y axis, and for each digit of its ticks.
+const Y_NAME: u32 = 26;
+const DIGIT: u32 = 8;
+
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 /// Drawing into a string cannot fail; what plotters reports leaves an empty figure.
@@ -81,13 +85,14 @@ fn axes<'a, 'b>(
     y: (f64, f64),
     names: (&str, &str),
 ) -> Result<Chart<'a, 'b>, DrawingAreaErrorKind<std::io::Error>> {
+    let (x_digits, y_digits) = (decimals(x.1 - x.0), decimals(y.1 - y.0));
+    let longest = number(y.0, y_digits).len().max(number(y.1, y_digits).len());
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .margin_right(18)
         .x_label_area_size(42)
-        .y_label_area_size(58)
+        .y_label_area_size(Y_NAME + DIGIT * longest as u32)
         .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
-    let (x_digits, y_digits) = (decimals(x.1 - x.0), decimals(y.1 - y.0));
     chart
         .configure_mesh()
         .disable_x_mesh()
@@ -286,6 +291,23 @@ mod tests {
     fn ticks_are_told_apart_and_zero_has_no_sign() {
         assert_eq!([decimals(100.0), decimals(1.0), decimals(0.1), decimals(2e-5)], [0, 1, 2, 6]);
         assert_eq!([number(-1e-9, 3), number(-0.25, 2), number(10.0, 0)], ["0.000", "-0.25", "10"]);
+    }
+
+    #[test]
+    fn the_longest_tick_fits_before_the_axis() {
+        let band = Band { mean: vec![1e-7, 3e-5], low: vec![0.0, 2e-5], high: vec![2e-7, 4e-5] };
+        let svg = super::curve(&Curve { steps: &[0, 1], band: &band, colour: 0 }, "x", "y");
+        // Ticks of the y axis end at its left; a digit is about 8 wide.
+        let ticks = svg.split("<text ").filter(|text| text.contains("text-anchor=\"end\""));
+        let mut seen = 0;
+        for tick in ticks {
+            let at = |key: &str| tick.split(key).nth(1).and_then(|rest| rest.split('"').next());
+            let x: f64 = at("x=\"").and_then(|x| x.parse().ok()).expect("a place");
+            let digits = tick.split('>').nth(1).expect("text").split('<').next().expect("text").trim().len();
+            assert!(x - 7.5 * digits as f64 >= 14.0, "{digits} digits end at {x}: {tick}");
+            seen += usize::from(digits > 6);
+        }
+        assert!(seen > 2, "long ticks are there: {svg}");
     }
 
     #[test]

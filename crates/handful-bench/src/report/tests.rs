@@ -102,6 +102,60 @@ fn every_format_has_the_numbers_and_the_page_needs_nothing_else() {
 }
 
 #[test]
+fn the_command_to_run_it_again_is_the_one_that_ran() {
+    let mut records = report().records;
+    let command = |records: &[Record]| super::rerun::commands(records);
+    let options = "--features 'a<b>.npz' --preset default --tasks 4 --seed 1 --benchmark cifar-fs --out OUT";
+    let expected: Vec<String> =
+        ["table2", "table5"].map(|t| format!("handful reproduce {t} {options}")).into();
+    assert_eq!(command(&records), expected);
+    for table in ["table1", "table4", "table6", "figure1", "theorem3", "picture", "table3"] {
+        records.push(record(table, "row", "1-shot", vec![1]));
+    }
+    let cross = records.last_mut().expect("there");
+    cross.features =
+        FeatureStamp { name: "cub.npz".into(), sha256: "cd".repeat(32), ..cross.features.clone() };
+    let all = command(&records);
+    assert!(all.len() == 1 && all[0].starts_with("handful reproduce all --features"), "{all:?}");
+    assert!(all[0].contains(" --cross-features cub.npz "), "{all:?}");
+    let page = html::render(&Report::from_results(&records, &[]));
+    assert!(page.contains("handful reproduce all --features 'a&lt;b&gt;.npz' --cross-features cub.npz"));
+}
+
+#[test]
+fn markup_in_names_is_text() {
+    let mut records = vec![record("table5", "cross-entropy", "1-shot", vec![40, 41])];
+    records[0].features.name = "`<img src=x>`.npz".into();
+    let reason = "class `<b>|*x*` has 3 rows".to_owned();
+    let skipped = [Skipped { table: "table3", what: "all".into(), reason }];
+    let page = markdown::render(&Report::from_results(&records, &skipped));
+    assert!(page.contains("Features `` `<img src=x>`.npz `` ("), "{page}");
+    assert!(page.contains(r"Left out: all: class \`\<b\>\|\*x\*\` has 3 rows"), "{page}");
+}
+
+#[test]
+fn figures_stay_in_their_folder() {
+    let mut figure = record("figure1", "../../x", "1-shot", vec![1]);
+    let band = serde_json::json!({"mean": [0.1, 0.2], "low": [0.1, 0.2], "high": [0.1, 0.2]});
+    figure.extra = serde_json::json!({
+        "steps": [0, 1], "cross_entropy": band, "dependence": band, "accuracy": band,
+        "falling": 0, "largest_fall": 0.0, "ending_lower": 0, "unconverged": 0,
+    });
+    let report = Report::from_results(&[figure], &[]);
+    let figures: Vec<&Figure> = report.sections.iter().flat_map(|section| &section.figures).collect();
+    assert_eq!(figures.len(), 3);
+    assert!(figures.iter().all(|figure| !figure.id.contains(['/', '.'])), "{figures:?}");
+}
+
+#[test]
+fn a_dagger_has_its_footnote_everywhere() {
+    let report = report();
+    for page in [html::render(&report), markdown::render(&report), text::render(&report)] {
+        assert!(page.contains("SIB†") && page.contains("† printed in the paper for a WRN-28-10"), "{page}");
+    }
+}
+
+#[test]
 fn pages_of_somebody_else_are_not_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     check_folder(folder.path(), false).expect("an empty folder is free");

@@ -61,6 +61,9 @@ fn aligned(table: &TableView) -> String {
         out.truncate(out.trim_end().len());
         out.push('\n');
     }
+    for footnote in table.footnotes() {
+        let _ = writeln!(out, "{footnote}");
+    }
     if table.rows.iter().any(|row| row.knows_class_sizes) {
         out.push_str("* is told the class sizes\n");
     }

@@ -290,7 +290,7 @@ pub fn run(
             method: cell.recipe.method.to_owned(),
             preset: cell.recipe.preset_name().to_owned(),
             params: method.params(),
-            uses_unlabelled: prior.setting == handful::methods::Setting::UsesUnlabelled,
+            uses_unlabelled: prior.setting == handful::methods::Setting::UsesUnlabeled,
             knows_class_sizes: prior.knows_class_sizes,
             setting: SettingStamp {
                 ways: cell.spec.ways,

@@ -235,35 +235,33 @@ impl Store {
     pub fn open(folder: &Path, run: &RunStamp, force: bool) -> Result<Self, StoreError> {
         std::fs::create_dir_all(folder).map_err(|error| StoreError::io(folder, error))?;
         let path = folder.join(RESULTS);
+        // Before anything is read or moved: a run that is under way goes on undisturbed.
+        let mut file = locked(&path)?;
         let records = match read(folder) {
             Err(StoreError::Empty { .. }) => Vec::new(),
             other => match (other, force) {
                 (Ok(records), _) => records,
                 (Err(StoreError::Line { .. }), true) => {
                     set_aside(&path)?;
+                    file = locked(&path)?;
                     Vec::new()
                 }
                 (Err(error), _) => return Err(error),
             },
         };
-        let other = records.iter().find_map(|record| difference(&record.run, run));
+        let other = records.iter().find_map(|record| difference(record, run));
         let records = match other {
             Some((what, there, here)) if !force => {
                 return Err(StoreError::OtherRun { path, what, there, here });
             }
             Some(_) => {
                 set_aside(&path)?;
+                file = locked(&path)?;
                 Vec::new()
             }
             None => records,
         };
-        let io = |error| StoreError::io(&path, error);
-        let mut options = OpenOptions::new();
-        let mut file = options.create(true).truncate(false).read(true).write(true).open(&path).map_err(io)?;
-        if file.try_lock().is_err() {
-            return Err(StoreError::Busy { path });
-        }
-        cut_torn_line(&mut file).map_err(io)?;
+        cut_torn_line(&mut file).map_err(|error| StoreError::io(&path, error))?;
         Ok(Self { path, file, records })
     }
 
@@ -298,6 +296,17 @@ impl Store {
         self.file.write_all(&line).and_then(|()| self.file.sync_data()).map_err(io)?;
         self.records.push(record);
         Ok(())
+    }
+}
+
+/// Opens the results file, new where there is none, unless another run has it.
+fn locked(path: &Path) -> Result<File, StoreError> {
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).read(true).write(true).open(path);
+    let file = file.map_err(|error| StoreError::io(path, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(_) => Err(StoreError::Busy { path: path.to_owned() }),
     }
 }
 
@@ -342,7 +351,8 @@ fn set_aside(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-fn difference(there: &RunStamp, here: &RunStamp) -> Option<(&'static str, String, String)> {
+fn difference(record: &Record, here: &RunStamp) -> Option<(&'static str, String, String)> {
+    let there = &record.run;
     let pairs = [
         ("the SHA-256 of the features", short(&there.features_sha256), short(&here.features_sha256)),
         ("the preset", there.preset.clone(), here.preset.clone()),
@@ -351,6 +361,8 @@ fn difference(there: &RunStamp, here: &RunStamp) -> Option<(&'static str, String
         ("--full", there.full.to_string(), here.full.to_string()),
         ("--benchmark", there.benchmark.clone(), here.benchmark.clone()),
         ("the version of handful", there.version.clone(), here.version.clone()),
+        // Their sums are added in another order, which moves a few answers of a task.
+        ("the instruction set", record.machine.simd.clone(), Machine::here().simd),
     ];
     pairs.into_iter().find(|(_, there, here)| there != here)
 }

@@ -95,7 +95,7 @@ fn accuracy(bench: Bench<'_>) -> Result<Outcome, ReproduceError> {
     let entrant = bench.cell.recipe.entrant()?;
     let of = bench.cell.spec.query_count() as u32;
     let tasks = Tasks::Sampled { sampler: bench.sampler, count: bench.cell.tasks };
-    let study = Study { table: bench.table, tasks: &tasks, threads: bench.plan.threads };
+    let study = Study::new(bench.table, &tasks).threads(bench.plan.threads);
     let scores = study.run(&[entrant], &|_| (bench.tick)())?;
     let score = scores.into_iter().next();
     let (seconds, per_task) =

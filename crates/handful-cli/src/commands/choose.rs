@@ -5,14 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use handful_data::{OpenOptions, atomic, open_table};
+use handful_data::atomic;
+use handful_data::labels::{Duplicates, GivenLabels};
+use handful_data::spreadsheet::guarded;
 use handful_label::{Choice, LabelParams, PreparedPool};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::label::{GivenLabels, ImagePool, link, open_image_folder};
+use super::label::{ImagePool, open_image_folder, write_links};
 use super::network::{LayerArg, NetworkArgs};
+use super::table::TableArgs;
 use crate::commands::bench::Format;
 use crate::error::CliError;
 
@@ -37,6 +40,8 @@ pub struct ChooseArgs {
     /// Seed of the rows drawn by chance
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -89,18 +94,19 @@ pub fn run(args: &ChooseArgs) -> Result<(), CliError> {
     } else {
         None
     };
-    let (table, folder_labels, files) = match image_pool {
-        Some(ImagePool { table, labels, files, .. }) => (table, labels, Some(files)),
-        None => (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None),
+    let (table, from_folders, files, skipped) = match image_pool {
+        Some(ImagePool { table, labels, files, skipped, .. }) => (table, labels, Some(files), skipped),
+        None => (args.table.open(&args.pool)?, Vec::new(), None, Vec::new()),
     };
-    let labelled: Vec<usize> = if args.labels.is_empty() && folder_labels.is_empty() {
+    let labelled: Vec<usize> = if args.labels.is_empty() && from_folders.is_empty() {
         Vec::new()
     } else {
-        let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
+        let (labels, duplicates) = (&args.labels, Duplicates::KeepFirst);
+        let given = GivenLabels::read_skipping(&table, from_folders, labels, duplicates, &skipped)?;
         given.labels.iter().map(|&(row, _)| row).collect()
     };
     let free = table.rows() - labelled.len();
-    if args.count + args.random > free {
+    if args.count.saturating_add(args.random) > free {
         return Err(CliError::Usage(format!(
             "-n {}{}: only {free} of the {} rows are unlabelled",
             args.count,
@@ -126,7 +132,7 @@ pub fn run(args: &ChooseArgs) -> Result<(), CliError> {
             writer.write_record(["id", "label", "reason", "coverage"])?;
             for &(row, reason, coverage) in &rows {
                 let coverage = coverage.map_or(String::new(), |coverage| format!("{coverage:.4}"));
-                writer.write_record([table.id(row).as_str(), "", reason.name(), &coverage])?;
+                writer.write_record([guarded(&table.id(row)).as_ref(), "", reason.name(), &coverage])?;
             }
             writer.flush()
         })?,
@@ -201,17 +207,12 @@ fn drawn(rows: usize, labelled: &[usize], count: usize, seed: u64) -> Vec<usize>
 
 /// A folder in which the images stand in their order: `0001-name.jpg`.
 fn links(folder: &Path, rows: &[(usize, Reason, Option<f64>)], files: &[PathBuf]) -> Result<(), CliError> {
-    if folder.exists() {
-        return Err(CliError::Usage(format!("{}: it exists already; name a new folder", folder.display())));
-    }
-    let failed = |error: std::io::Error| CliError::Failed(format!("{}: {error}", folder.display()));
-    std::fs::create_dir(folder).map_err(failed)?;
-    for (place, &(row, ..)) in rows.iter().enumerate() {
-        let name =
-            files[row].file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        link(&files[row], &folder.join(format!("{:04}-{name}", place + 1))).map_err(failed)?;
-    }
-    Ok(())
+    let name =
+        |row: usize| files[row].file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    let links = rows.iter().enumerate().map(|(place, &(row, ..))| {
+        (PathBuf::from(format!("{:04}-{}", place + 1, name(row))), files[row].as_path())
+    });
+    write_links(folder, links)
 }
 
 fn report(

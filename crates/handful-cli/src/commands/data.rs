@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset};
-use handful_data::{FeatureTable, OpenOptions, TableFormat, atomic, open_table, write_table};
+use handful_data::spreadsheet::guarded;
+use handful_data::{FeatureTable, TableFormat, atomic, write_table};
 use serde_json::{Value, json};
 
 use crate::commands::bench::Format;
+use crate::commands::table::TableArgs;
 use crate::error::CliError;
+use crate::terminal::Printable;
 
 /// Arguments of `handful data`.
 #[derive(Args)]
@@ -35,6 +38,8 @@ struct InspectArgs {
     /// labels.csv (`id,label`) to use instead of the table's own classes
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
     /// Only what the header says: shape and classes, at once for a table of any size
     #[arg(long)]
     quick: bool,
@@ -55,6 +60,8 @@ struct ConvertArgs {
     /// labels.csv (`id,label`) to use instead of the table's own classes
     #[arg(long, value_name = "FILE")]
     labels: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
 }
 
 #[derive(Args)]
@@ -113,7 +120,7 @@ pub fn run(args: &DataArgs) -> Result<(), CliError> {
 fn inspect(args: &InspectArgs) -> Result<(), CliError> {
     let is_table = args.dataset.is_none() && args.path.is_file() && TableFormat::of_path(&args.path).is_ok();
     let document = if is_table {
-        let table = open_table(&args.path, &OpenOptions { labels: args.labels.clone() })?;
+        let table = args.table.open_with(&args.path, args.labels.as_ref())?;
         describe_table(&table, args.quick)?
     } else if args.dataset.is_none() && !args.path.is_dir() && !is_dataset(&args.path) {
         // The error names the formats that are known, or says that there is no such file.
@@ -127,7 +134,7 @@ fn inspect(args: &InspectArgs) -> Result<(), CliError> {
     let mut out = std::io::stdout().lock();
     match args.format {
         Format::Json => writeln!(out, "{document}")?,
-        Format::Table => print_document(&mut out, &document)?,
+        Format::Table => print_document(&mut Printable::new(&mut out), &document)?,
     }
     Ok(out.flush()?)
 }
@@ -230,7 +237,7 @@ fn print_document(out: &mut impl Write, document: &Value) -> std::io::Result<()>
 }
 
 fn convert(args: &ConvertArgs) -> Result<(), CliError> {
-    let table = open_table(&args.input, &OpenOptions { labels: args.labels.clone() })?;
+    let table = args.table.open_with(&args.input, args.labels.as_ref())?;
     table.check_finite()?;
     write_table(&args.output, &table)?;
     eprintln!(
@@ -251,7 +258,7 @@ fn split(args: &SplitArgs) -> Result<(), CliError> {
         lines.write_record(["id", "label"])?;
         for image in 0..dataset.len() {
             let label = classes.class_of_row(image).map_or("", |class| &classes.names()[class]);
-            lines.write_record([dataset.id(image), label])?;
+            lines.write_record([guarded(dataset.id(image)).as_ref(), guarded(label).as_ref()])?;
         }
         lines.flush()
     };

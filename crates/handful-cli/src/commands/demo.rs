@@ -51,7 +51,7 @@ pub fn run(args: &DemoArgs) -> Result<(), CliError> {
     )?;
     out.flush()?;
 
-    let study = Study { table: &features, tasks: &tasks, threads: args.threads };
+    let study = Study::new(&features, &tasks).threads(args.threads);
     write!(out, "{}", table::render(&run_with_bar(&study, &entrants)?))?;
     label::demonstrate(&features, &mut out)?;
     writeln!(

@@ -1,4 +1,4 @@
-//! `handful embed`: images into a table of features.
+//! `handful embed`: images or texts into a table of features.
 
 use std::path::{Path, PathBuf};
 
@@ -9,12 +9,14 @@ use handful_data::{FeatureTable, TableFormat, write_half_npz, write_table};
 use crate::commands::data::{PartArg, dataset_kind};
 use crate::commands::embedding::{Cache, embed};
 use crate::commands::network::{LayerArg, NetworkArgs, Unless, describe};
+use crate::commands::text::{self, TextArgs};
 use crate::error::CliError;
 
 /// Arguments of `handful embed`.
 #[derive(Args)]
 pub struct EmbedArgs {
-    /// A folder of images, a dataset (folder of class folders or archive), image files, or a .txt list of files
+    /// A folder of images, a dataset (folder of class folders or archive), image files, a .txt list of files, or a .csv
+    /// with a column of texts
     #[arg(required = true)]
     images: Vec<PathBuf>,
     /// Table to write: .npy .npz .safetensors .parquet .csv .tsv
@@ -24,6 +26,8 @@ pub struct EmbedArgs {
     network: NetworkArgs,
     #[command(flatten)]
     layer: LayerArg,
+    #[command(flatten)]
+    text: TextArgs,
     /// Only this part of the dataset
     #[arg(long, value_enum)]
     part: Option<PartArg>,
@@ -44,6 +48,13 @@ pub struct EmbedArgs {
 /// Runs the command.
 pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
     check_output(args)?;
+    if let [path] = args.images.as_slice()
+        && args.dataset.is_none()
+        && text::is_wanted(path, &args.text)
+    {
+        let texts = text::open(path, &args.text, &args.network.weights, Cache::of(args.cache.as_deref()))?;
+        return finish(args, &texts.table, texts.kept, &texts.encoder);
+    }
     let images = source(args)?;
     // Benchmarks are embedded once and would only fill the cache; and what is printed of them must not depend on which
     // networks somebody has fetched.
@@ -53,19 +64,19 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
     let cache =
         if is_benchmark && args.cache.is_none() { Cache::None } else { Cache::of(args.cache.as_deref()) };
     let embedding = embed(&images, "images", &networks, cache, args.skip_bad)?;
-    write(args, &embedding.table)?;
-    let kept = match embedding.kept {
-        0 => String::new(),
-        kept => format!(", {kept} of them kept from an earlier run"),
-    };
-    let table = &embedding.table;
+    finish(args, &embedding.table, embedding.kept, &describe(&networks))
+}
+
+/// Writes the table and says what it holds.
+fn finish(args: &EmbedArgs, table: &FeatureTable, kept: usize, network: &str) -> Result<(), CliError> {
+    write(args, table)?;
+    let kept = if kept > 0 { format!(", {kept} of them kept from an earlier run") } else { String::new() };
     eprintln!(
-        "{}: {} rows{kept} x {} columns, {} classes, {}",
+        "{}: {} rows{kept} x {} columns, {} classes, {network}",
         args.output.display(),
         table.rows(),
         table.dim(),
-        table.class_count(),
-        describe(&networks)
+        table.class_count()
     );
     Ok(())
 }

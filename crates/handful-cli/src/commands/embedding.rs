@@ -26,11 +26,20 @@ impl<'a> Cache<'a> {
         folder.map_or(Self::Usual, Cache::Folder)
     }
 
-    fn folder(self) -> Option<PathBuf> {
-        match self {
-            Self::None => None,
-            Self::Folder(folder) => Some(folder.to_owned()),
-            Self::Usual => default_cache(),
+    /// The folder. One that was named may fail later, and then is an error; the usual one is done without, and that is
+    /// said.
+    pub fn checked_folder(self) -> Option<PathBuf> {
+        let usual = match self {
+            Self::None => return None,
+            Self::Folder(folder) => return Some(folder.to_owned()),
+            Self::Usual => default_cache()?,
+        };
+        match std::fs::create_dir_all(&usual) {
+            Ok(()) => Some(usual),
+            Err(error) => {
+                eprintln!("handful: features are not kept for the next run ({}: {error})", usual.display());
+                None
+            }
         }
     }
 }
@@ -44,13 +53,7 @@ pub fn embed(
     skip_bad: bool,
 ) -> Result<Embedding, CliError> {
     say_left_out(dataset.left_out());
-    let mut folder = cache.folder();
-    if let (Cache::Usual, Some(usual)) = (cache, &folder)
-        && let Err(error) = std::fs::create_dir_all(usual)
-    {
-        eprintln!("handful: features are not kept for the next run ({}: {error})", usual.display());
-        folder = None;
-    }
+    let folder = cache.checked_folder();
     let bar = progress::bar(dataset.len() * networks.len(), "images");
     let advance = |images: usize| bar.inc(images as u64);
     let options =
@@ -59,7 +62,7 @@ pub fn embed(
     bar.finish_and_clear();
     let embedding = embedding?;
     for image in &embedding.bad {
-        eprintln!("handful: skipped {}: {}", image.id, image.error);
+        crate::terminal::note(format_args!("handful: skipped {}: {}", image.id, image.error));
     }
     if let Some(failure) = &embedding.cache_failure {
         eprintln!("handful: not all features are kept for the next run ({failure})");

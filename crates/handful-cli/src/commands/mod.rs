@@ -14,8 +14,14 @@ pub mod network;
 pub mod params;
 pub mod predict;
 pub mod reproduce;
+#[cfg(feature = "studio")]
+pub mod serve;
 pub mod setting;
+#[cfg(feature = "studio")]
+pub mod studio;
+pub mod table;
 pub mod tasks;
+pub mod text;
 #[cfg(feature = "vision")]
 pub mod train;
 pub mod tune;

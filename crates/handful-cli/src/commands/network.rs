@@ -96,7 +96,11 @@ mod opening {
         if name == SHIPPED {
             return Ok(Backbone::shipped(wanted, device)?);
         }
-        Ok(Backbone::pretrained(Pretrained::named(name).map_err(CliError::usage)?, wanted, device)?)
+        let network = Pretrained::named(name).map_err(CliError::usage)?;
+        if network.subject != Subject::Images {
+            return Err(CliError::Usage(format!("{name} reads texts and cannot look at images")));
+        }
+        Ok(Backbone::pretrained(network, wanted, device)?)
     }
 
     fn unnamed(wanted: Wanted, unless: Unless, device: &Device) -> Result<Backbone, CliError> {

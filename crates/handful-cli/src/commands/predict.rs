@@ -4,12 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use handful_data::{FeatureTable, OpenOptions, atomic, open_table};
+use handful_data::spreadsheet::guarded;
+use handful_data::{FeatureTable, atomic};
 use handful_label::{LabelError, LabelModel, RowLabel};
 use serde_json::json;
 
 use super::label::{model_error, open_image_folder};
 use super::network::{LayerArg, NetworkArgs};
+use super::table::TableArgs;
 use crate::commands::bench::Format;
 use crate::error::CliError;
 
@@ -26,6 +28,8 @@ pub struct PredictArgs {
     /// Mark rows that belong to none of the classes as rejected
     #[arg(long)]
     reject: bool,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -69,7 +73,7 @@ fn run_in_threads(args: &PredictArgs) -> Result<(), CliError> {
         let pool = open_image_folder(&args.rows, &args.network, layer, cache, args.skip_bad)?;
         (pool.table, Some(pool.network))
     } else {
-        (open_table(&args.rows, &OpenOptions::default())?, None)
+        (args.table.open(&args.rows)?, None)
     };
     if let (Some(wanted), Some(found)) = (&model.header().network, &network)
         && wanted != found
@@ -96,8 +100,8 @@ fn run_in_threads(args: &PredictArgs) -> Result<(), CliError> {
             }
             let number = |value: f32| format!("{value:.4}");
             writer.write_record([
-                table.id(row).as_str(),
-                name,
+                guarded(&table.id(row)).as_ref(),
+                &guarded(name),
                 &number(label.probability),
                 &number(label.credibility),
                 if strange { "rejected" } else { "inferred" },

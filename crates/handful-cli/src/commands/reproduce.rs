@@ -10,12 +10,14 @@ use handful_bench::reproduce::cell::Skipped;
 use handful_bench::reproduce::paper::BENCHMARKS;
 use handful_bench::reproduce::results::{self, Store, StoreError};
 use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
+use handful_data::FeatureTable;
 use handful_data::shipped;
-use handful_data::{FeatureTable, read_table};
 
 use crate::commands::network::{LayerArg, NetworkArgs};
+use crate::commands::table::TableArgs;
 use crate::error::{CliError, is_device_failure};
 use crate::progress::CellBars;
+use crate::terminal::printable;
 
 /// What renders the stored results again without computing anything.
 const REPORT: &str = "report";
@@ -35,6 +37,8 @@ pub struct ReproduceArgs {
     /// An image dataset, to be embedded (with --weights, or the network that comes with handful) instead of --features
     #[arg(long, value_name = "PATH", conflicts_with = "features")]
     dataset: Option<PathBuf>,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     network: NetworkArgs,
     #[command(flatten)]
@@ -79,7 +83,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), CliError> {
         return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
     }
     let features = main_features(args)?;
-    let cross = args.cross_features.as_deref().map(read_table).transpose()?;
+    let cross = args.cross_features.as_deref().map(|path| args.table.read(path)).transpose()?;
     let plan = Plan {
         preset: args.preset.clone(),
         tasks: args.tasks,
@@ -106,7 +110,7 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
     let report = report::Report::from_results(records, skipped);
     report.write(&args.out).map_err(ReproduceError::from)?;
     let mut out = std::io::stdout().lock();
-    write!(out, "{}", report::text::render(&report))?;
+    write!(out, "{}", printable(&report::text::render(&report)))?;
     writeln!(out, "report: {}", args.out.join("report.html").display())?;
     Ok(out.flush()?)
 }
@@ -114,7 +118,7 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
 /// The features that were asked for, or those that come with handful.
 fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
     match (&args.features, &args.dataset) {
-        (Some(path), _) => Ok(read_table(path)?),
+        (Some(path), _) => args.table.read(path),
         (None, Some(dataset)) => embedded_features(dataset, args),
         (None, None) if !args.network.weights.is_empty() => {
             Err(CliError::Usage("--weights embed the images of a --dataset, and none is given".into()))

@@ -5,11 +5,12 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use handful_data::{Episode, FeatureTable, OpenOptions, atomic, open_table, read_task_list, write_task_list};
+use handful_data::{Episode, FeatureTable, atomic, read_task_list, write_task_list};
 use serde_json::json;
 
 use crate::commands::bench::Format;
 use crate::commands::setting::SettingArgs;
+use crate::commands::table::TableArgs;
 use crate::error::CliError;
 
 /// Arguments of `handful tasks`.
@@ -35,6 +36,8 @@ struct SampleArgs {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
     setting: SettingArgs,
 }
 
@@ -44,6 +47,8 @@ struct ShowArgs {
     tasks: PathBuf,
     /// Feature table that the list is for
     features: PathBuf,
+    #[command(flatten)]
+    table: TableArgs,
     /// Show this task, from 0, with the ids of its rows
     #[arg(long, value_name = "NUMBER")]
     task: Option<usize>,
@@ -62,7 +67,7 @@ pub fn run(args: &TasksArgs) -> Result<(), CliError> {
 
 fn sample(args: &SampleArgs) -> Result<(), CliError> {
     args.output.as_deref().map(atomic::check_destination).transpose()?;
-    let table = open_table(&args.features, &OpenOptions::default())?;
+    let table = args.table.open(&args.features)?;
     let (sampler, count) = args.setting.sampler(&table)?;
     let episodes = (0..count as u64).map(|index| sampler.episode(index));
     match &args.output {
@@ -75,9 +80,12 @@ fn sample(args: &SampleArgs) -> Result<(), CliError> {
 }
 
 fn show(args: &ShowArgs) -> Result<(), CliError> {
-    let table = open_table(&args.features, &OpenOptions::default())?;
+    let table = args.table.open(&args.features)?;
     let episodes = read_task_list(&args.tasks, &table)?;
-    let mut out = std::io::stdout().lock();
+    let mut out: Box<dyn Write> = match args.format {
+        Format::Table => Box::new(crate::terminal::stdout()),
+        Format::Json => Box::new(std::io::stdout().lock()),
+    };
     match args.task {
         Some(number) => {
             let episode = episodes.get(number).ok_or_else(|| {

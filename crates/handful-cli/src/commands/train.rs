@@ -7,16 +7,19 @@ use std::time::Duration;
 
 use clap::Args;
 use handful_data::datasets::{DatasetKind, Part, open_dataset};
-use handful_vision::device::device;
+use handful_data::lock::FolderLock;
+use handful_vision::backbone::{Backbone, Wanted};
+use handful_vision::device::{Device, device};
 use handful_vision::training::augment::Crop;
 use handful_vision::training::checkpoint::EpochMetrics;
 use handful_vision::training::schedule::Schedule;
 use handful_vision::training::settings::Settings;
 use handful_vision::training::trainer::{Event, Job, best_network, last_checkpoint, train};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::commands::data::dataset_kind;
+use crate::commands::network::SHIPPED;
 use crate::error::CliError;
+use crate::progress::bar_like;
 
 /// Arguments of `handful train`.
 #[derive(Args)]
@@ -62,6 +65,15 @@ pub struct TrainArgs {
     /// Strength of the colour jitter
     #[arg(long)]
     jitter: Option<f32>,
+    /// Share of training images that are turned by a quarter, a half or three quarters, and learnt as classes of their own
+    #[arg(long, value_name = "SHARE")]
+    turns: Option<f32>,
+    /// Average the weights over the steps, keeping this much of the average in each, as 0.999
+    #[arg(long, value_name = "KEPT")]
+    averaging: Option<f64>,
+    /// Begin with these weights: a file, or `compact` for the network that comes with the program
+    #[arg(long, value_name = "FILE")]
+    begin_with: Option<PathBuf>,
     /// Do not flip training images
     #[arg(long)]
     no_flip: bool,
@@ -113,9 +125,24 @@ impl TrainArgs {
         settings.augmentation.crop = self.crop.unwrap_or(settings.augmentation.crop);
         settings.augmentation.jitter = self.jitter.unwrap_or(settings.augmentation.jitter);
         settings.augmentation.flip &= !self.no_flip;
+        settings.augmentation.turns = self.turns.unwrap_or(settings.augmentation.turns);
+        settings.averaging = self.averaging.unwrap_or(settings.averaging);
         settings.seed = self.seed;
         settings.check()?;
         Ok(settings)
+    }
+}
+
+impl TrainArgs {
+    fn begin_with(&self, settings: &Settings, device: &Device) -> Result<Option<Backbone>, CliError> {
+        let Some(path) = &self.begin_with else { return Ok(None) };
+        let backbone = Some(settings.backbone);
+        let wanted = Wanted { backbone, size: Some(settings.preparation.size), ..Wanted::default() };
+        let network = match path.to_str() {
+            Some(SHIPPED) if !path.exists() => Backbone::shipped(wanted, device)?,
+            _ => Backbone::open(path, wanted, device)?,
+        };
+        Ok(Some(network))
     }
 }
 
@@ -123,6 +150,8 @@ impl TrainArgs {
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     let settings = args.settings()?;
     let device = device(&args.device)?;
+    let begin_with = args.begin_with(&settings, &device)?;
+    let _lock = FolderLock::take(&args.output)?;
     if !args.resume && last_checkpoint(&args.output).exists() {
         return Err(CliError::Usage(format!(
             "{} holds a training already; go on with --resume, or give another folder",
@@ -160,6 +189,7 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     let job = Job {
         base: &base,
         validation: validation.as_ref(),
+        begin_with,
         settings,
         folder: &args.output,
         resume: args.resume,
@@ -167,7 +197,7 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
         device: &device,
         stop: &stop,
     };
-    let bar = bar();
+    let bar = bar_like(1, "{msg}  {wide_bar} {eta} left");
     let mut first_step = None;
     let outcome = train(&job, &mut |event| match event {
         Event::Step { progress, steps, batch } => {
@@ -207,12 +237,4 @@ fn sentence(metrics: &EpochMetrics, epochs: usize) -> String {
         validation.unwrap_or_default(),
         metrics.seconds
     )
-}
-
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr());
-    // A template that does not parse would only cost the looks.
-    let style = ProgressStyle::with_template("{msg}  {wide_bar} {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }

@@ -12,10 +12,11 @@ use handful_bench::preset_file::section;
 use handful_bench::study::Study;
 use handful_bench::table;
 use handful_data::datasets::{Part, cifar_fs_part};
-use handful_data::{FeatureTable, atomic, read_table};
+use handful_data::{FeatureTable, atomic};
 
 use crate::commands::entrants::{Contender, EntrantArgs};
 use crate::commands::setting::SettingArgs;
+use crate::commands::table::TableArgs;
 use crate::error::CliError;
 use crate::progress::run_with_bar;
 
@@ -29,6 +30,8 @@ pub struct TuneArgs {
     part: TunePart,
     #[command(flatten)]
     entrants: EntrantArgs,
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     setting: SettingArgs,
     /// How to search
@@ -76,9 +79,9 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
         return Err(CliError::Usage("-o: a preset file must end in .toml".into()));
     }
     args.output.as_deref().map(atomic::check_destination).transpose()?;
-    let features = restricted(read_table(&args.features)?, args.part)?;
+    let features = restricted(args.table.read(&args.features)?, args.part)?;
     let tasks = args.setting.tasks(&features)?;
-    let study = Study { table: &features, tasks: &tasks, threads: args.threads };
+    let study = Study::new(&features, &tasks).threads(args.threads);
 
     let mut sections = Vec::new();
     for contender in &contenders {

@@ -11,7 +11,7 @@ use zip::ZipArchive;
 
 use crate::{
     error::DataError,
-    readers::{read_zip_member, unpacked_limit},
+    readers::{Unpacked, read_zip_member, unpacked_limit},
 };
 
 /// Archives are padded with zeros to a whole number of blocks; no program pads further.
@@ -43,12 +43,17 @@ pub(super) fn read_tar(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec
     } else {
         Box::new(file)
     };
-    let malformed = |error: std::io::Error| DataError::malformed(path, "tar archive", error.to_string());
+    let malformed = |error: std::io::Error| {
+        if Unpacked::<File>::is_over(&error) {
+            return DataError::Limit { path: path.to_owned(), what: "the unpacked size".to_owned(), limit };
+        }
+        DataError::malformed(path, "tar archive", error.to_string())
+    };
     let mut members = Vec::new();
-    let mut total = 0;
-    let mut archive = Archive::new(unpacked);
+    // Members that are not wanted are unpacked too, to get past them.
+    let mut archive = Archive::new(Unpacked::new(unpacked, limit));
     for entry in archive.entries().map_err(malformed)? {
-        let entry = entry.map_err(malformed)?;
+        let mut entry = entry.map_err(malformed)?;
         if !entry.header().entry_type().is_file() {
             continue;
         }
@@ -58,15 +63,7 @@ pub(super) fn read_tar(path: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec
             continue;
         }
         let mut bytes = Vec::new();
-        entry.take(limit - total + 1).read_to_end(&mut bytes).map_err(malformed)?;
-        total += bytes.len() as u64;
-        if total > limit {
-            return Err(DataError::Limit {
-                path: path.to_owned(),
-                what: "the unpacked size".to_owned(),
-                limit,
-            });
-        }
+        entry.read_to_end(&mut bytes).map_err(malformed)?;
         members.push(Member { name, bytes });
     }
     // The archive ends before its compressed stream does: only the end of that has the checksum.

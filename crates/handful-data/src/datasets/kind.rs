@@ -2,7 +2,7 @@
 
 use std::{fmt, path::Path, str::FromStr};
 
-use super::{cifar, cub, lists, mini, omniglot, tiered};
+use super::{cifar, cub, lists, mini, omniglot, shards, tiered};
 use crate::error::DataError;
 
 /// A part of a dataset; the parts share no class.
@@ -72,11 +72,15 @@ pub enum DatasetKind {
     Folder,
     /// Image lists: json of CloserLook or easyfsl, or csv.
     Lists,
+    /// Parquet files with a column of images, as Hugging Face has them.
+    ParquetImages,
+    /// Tar files of samples, as WebDataset has them.
+    WebDataset,
 }
 
 impl DatasetKind {
     /// All kinds, by the names of the command line.
-    pub const NAMES: [(&'static str, Self); 8] = [
+    pub const NAMES: [(&'static str, Self); 10] = [
         ("cifar-fs", Self::CifarFs),
         ("fc100", Self::Fc100),
         ("mini-imagenet", Self::MiniImageNet),
@@ -85,6 +89,8 @@ impl DatasetKind {
         ("omniglot", Self::Omniglot),
         ("folder", Self::Folder),
         ("lists", Self::Lists),
+        ("parquet-images", Self::ParquetImages),
+        ("webdataset", Self::WebDataset),
     ];
 
     /// Tells the kind from the files.
@@ -104,11 +110,15 @@ impl DatasetKind {
             Ok(Self::Omniglot)
         } else if lists::is_here(path) {
             Ok(Self::Lists)
+        } else if shards::is_parquet_here(path) {
+            Ok(Self::ParquetImages)
+        } else if shards::is_tar_here(path) {
+            Ok(Self::WebDataset)
         } else if path.is_dir() {
             Ok(Self::Folder)
         } else {
             let reason = "it is not a dataset that is known; give a folder of class folders, or one of CIFAR-100, \
-                          mini-ImageNet, tiered-ImageNet, CUB-200-2011, Omniglot, or an image list (json, csv)";
+                          mini-ImageNet, tiered-ImageNet, CUB-200-2011, Omniglot, an image list (json, csv), or shards of images (.parquet, .tar)";
             Err(DataError::content(path, reason))
         }
     }

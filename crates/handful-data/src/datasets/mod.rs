@@ -17,6 +17,7 @@ mod kind;
 mod lists;
 mod mini;
 mod omniglot;
+mod shards;
 mod tiered;
 mod walker;
 
@@ -65,6 +66,7 @@ pub fn open_dataset(
         DatasetKind::Omniglot => omniglot::open(path, part)?,
         DatasetKind::Folder => folder::open(path, part)?,
         DatasetKind::Lists => lists::open(path, part)?,
+        DatasetKind::ParquetImages | DatasetKind::WebDataset => return shards::open(path, kind, part),
     };
     listing.into_dataset(path, kind)
 }

@@ -1,7 +1,7 @@
-//! Unpacking members of zip archives without believing their length fields.
+//! Unpacking archives without believing their length fields.
 
 use std::{
-    io::{Read, Seek},
+    io::{self, Read, Seek},
     path::Path,
 };
 
@@ -9,14 +9,47 @@ use zip::ZipArchive;
 
 use crate::error::DataError;
 
-/// A member may unpack to this many times the bytes of its archive (deflate itself ends at about 1,032)...
-const LARGEST_EXPANSION: u64 = 200;
-/// ...or to this many bytes, whichever is more: small archives of very regular numbers are honest.
+/// Small archives of very regular numbers are honest: this much always passes...
 const ALWAYS_ALLOWED: u64 = 4 << 20;
+/// ...and this many times the archive (deflate itself ends at about 1,032)...
+const LARGEST_EXPANSION: u64 = 200;
+/// ...up to here...
+const LARGEST_REGULAR: u64 = 256 << 20;
+/// ...beyond which real data, which do not repeat themselves, unpack to less than this many times the archive.
+const USUAL_EXPANSION: u64 = 12;
 
 /// The most bytes that a compressed file of `file_bytes` bytes may unpack to before it counts as a bomb.
 pub(crate) fn unpacked_limit(file_bytes: u64) -> u64 {
-    file_bytes.saturating_mul(LARGEST_EXPANSION).max(ALWAYS_ALLOWED)
+    let regular = file_bytes.saturating_mul(LARGEST_EXPANSION).min(LARGEST_REGULAR);
+    regular.max(file_bytes.saturating_mul(USUAL_EXPANSION)).max(ALWAYS_ALLOWED)
+}
+
+/// A stream that ends with an error once more than its limit came out of it, read or passed over.
+pub(crate) struct Unpacked<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Unpacked<R> {
+    pub(crate) fn new(inner: R, limit: u64) -> Self {
+        Self { inner, left: limit }
+    }
+
+    /// Whether an error is that of the limit.
+    pub(crate) fn is_over(error: &io::Error) -> bool {
+        error.kind() == io::ErrorKind::FileTooLarge
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.left = self
+            .left
+            .checked_sub(count as u64)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, "beyond the limit"))?;
+        Ok(count)
+    }
 }
 
 /// Unpacks one member. The buffer grows with the bytes that really come out, never with the declared size alone.
@@ -51,4 +84,25 @@ pub(crate) fn read_zip_member<R: Read + Seek>(
         });
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_grows_with_the_file_and_slower_once_it_is_large() {
+        assert_eq!(unpacked_limit(10), 4 << 20);
+        assert_eq!(unpacked_limit(1 << 20), 200 << 20);
+        assert_eq!(unpacked_limit(2 << 20), 256 << 20);
+        assert_eq!(unpacked_limit(28 << 20), 336 << 20);
+        assert_eq!(unpacked_limit(1 << 30), 12 << 30);
+    }
+
+    #[test]
+    fn a_stream_ends_at_its_limit() {
+        let read = |limit: u64| io::copy(&mut Unpacked::new(&[0; 100][..], limit), &mut io::sink());
+        assert_eq!(read(100).unwrap(), 100);
+        assert!(Unpacked::<&[u8]>::is_over(&read(99).unwrap_err()));
+    }
 }

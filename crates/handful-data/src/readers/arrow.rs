@@ -17,6 +17,7 @@ use arrow_ipc::{
 use arrow_schema::{ArrowError, Field, Schema};
 
 use super::{
+    OpenOptions,
     archive::unpacked_limit,
     columns::{Plan, TableColumns},
     raw_table::RawTable,
@@ -35,14 +36,14 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 type Trouble = String;
 
 /// Reads a table from the bytes of a file or stream.
-pub(crate) fn read(path: &Path, bytes: Vec<u8>) -> Result<RawTable, DataError> {
+pub(crate) fn read(path: &Path, bytes: Vec<u8>, options: &OpenOptions) -> Result<RawTable, DataError> {
     let malformed = |reason: Trouble| DataError::malformed(path, FORMAT, reason);
     let limit = unpacked_limit(bytes.len() as u64);
     let buffer = Buffer::from_vec(bytes);
     let contents = if buffer.starts_with(MAGIC) { file(&buffer) } else { stream(&buffer) };
     let Contents { schema, version, messages } = contents.map_err(malformed)?;
     let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
-    let plan = Plan::of(path, &fields)?;
+    let plan = Plan::of(path, &fields, options)?;
     let mut columns: Vec<usize> =
         plan.names_and_labels().into_iter().chain(plan.features.iter().copied()).collect();
     columns.sort_unstable();

@@ -10,7 +10,9 @@ use arrow_schema::{DataType, Field};
 use handful::Matrix;
 
 use super::{
+    OpenOptions,
     cells::{Cell, Cells, Numbers, is_number, is_text},
+    header,
     raw_table::{KnownNames, Labels, RawTable},
 };
 use crate::error::DataError;
@@ -31,8 +33,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Sorts the columns of a schema by what they hold.
-    pub(super) fn of(path: &Path, fields: &[&Field]) -> Result<Self, DataError> {
+    /// Sorts the columns of a schema by what they hold and by what the user says.
+    pub(super) fn of(path: &Path, fields: &[&Field], options: &OpenOptions) -> Result<Self, DataError> {
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
         let has = |name: &str| names.iter().any(|one| one == name);
         if has("credibility") && has("source") {
@@ -40,11 +42,23 @@ impl Plan {
             return Err(DataError::content(path, reason));
         }
         let mut plan = Self { names, ..Self::default() };
+        let asked =
+            options.id_column.as_deref().map(|name| header::place(path, &plan.names, name)).transpose()?;
+        if let Some(at) = asked {
+            let kind = plain(fields[at].data_type());
+            if !is_text(kind) && !kind.is_integer() {
+                let reason = format!("column `{}` cannot name the rows: it is {kind}", plan.names[at]);
+                return Err(DataError::content(path, reason));
+            }
+            plan.id = asked;
+        }
         let (mut lists, mut numbers, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, field) in fields.iter().enumerate() {
             let (name, kind) = (field.name().as_str(), plain(field.data_type()));
             let is_list = is_list_of_floats(field.data_type());
-            if name.starts_with("__index_level_") {
+            if plan.id == Some(at) {
+                continue;
+            } else if name.starts_with("__index_level_") {
                 others.push(format!("column `{name}` is the index of pandas"));
             } else if KnownNames::is_label(name) && plan.label.is_none() && !is_list {
                 if is_text(kind) || kind.is_integer() {

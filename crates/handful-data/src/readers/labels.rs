@@ -1,14 +1,8 @@
 //! Labels and class names as files spell them, turned into a [`ClassIndex`].
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use crate::{
-    error::DataError,
-    table::{ClassIndex, FeatureTable},
-};
+use crate::{error::DataError, table::ClassIndex};
 
 /// Classes from integer labels, where -1 means "no class" as it does in scikit-learn, and `names`, if there are
 /// any, are looked up by label.
@@ -65,54 +59,6 @@ pub(crate) fn sibling(path: &Path, extension: &str) -> PathBuf {
     path.with_extension(extension)
 }
 
-/// Reads a labels file (`id,label` with that header) for a table: the row and the label of each line.
-///
-/// Every id must be a row of the table and may come once.
-pub fn read_labels(path: &Path, table: &FeatureTable) -> Result<Vec<(usize, String)>, DataError> {
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .from_path(path)
-        .map_err(|error| DataError::malformed(path, "labels", error.to_string()))?;
-    let headers =
-        reader.headers().map_err(|error| DataError::malformed(path, "labels", error.to_string()))?;
-    let header: Vec<&str> = headers.iter().map(|name| name.trim_start_matches('\u{feff}')).collect();
-    if header != ["id", "label"] {
-        let reason = format!("the header must be `id,label`, but is `{}`", header.join(","));
-        return Err(DataError::line(path, 1, reason));
-    }
-    let row_of_id: HashMap<String, usize> = (0..table.rows()).map(|row| (table.id(row), row)).collect();
-    let mut line_of_row: HashMap<usize, usize> = HashMap::new();
-    let mut labels = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| DataError::malformed(path, "labels", error.to_string()))?;
-        let line = record.position().map_or(0, |position| position.line() as usize);
-        let (id, label) = (&record[0], &record[1]);
-        let &row = row_of_id.get(id).ok_or_else(|| {
-            let reason = format!(
-                "the id `{id}` is not in {} (which has ids like `{}`)",
-                table.path().display(),
-                table.id(0)
-            );
-            DataError::line(path, line, reason)
-        })?;
-        if label.is_empty() {
-            return Err(DataError::line(path, line, format!("the label of `{id}` is empty")));
-        }
-        if let Some(earlier) = line_of_row.insert(row, line) {
-            return Err(DataError::line(
-                path,
-                line,
-                format!("the id `{id}` was already labelled on line {earlier}"),
-            ));
-        }
-        labels.push((row, label.to_owned()));
-    }
-    if labels.is_empty() {
-        return Err(DataError::content(path, "it labels no row"));
-    }
-    Ok(labels)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,33 +78,5 @@ mod tests {
         assert_eq!(classes_of_integers(Path::new("f"), &[1, 0], Some(&names)).unwrap().names(), names);
         let error = classes_of_integers(Path::new("f"), &[1, 2], Some(&names)).unwrap_err();
         assert!(error.to_string().contains("row 1: the label is 2, but only 2 class names"));
-    }
-
-    #[test]
-    fn labels_are_found_by_id_and_mistakes_by_line() {
-        let table =
-            crate::synthetic::SyntheticSpec { classes: 2, rows_per_class: 3, dim: 2, ..Default::default() };
-        let table = table.table().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("labels.csv");
-        let read = |text: &str| {
-            std::fs::write(&path, text).unwrap();
-            read_labels(&path, &table)
-        };
-        assert_eq!(
-            read("id,label\n4, cat \n0,dog\n").unwrap(),
-            [(4, "cat".to_owned()), (0, "dog".to_owned())]
-        );
-        for (text, expected) in [
-            ("4,cat\n", "line 1: the header must be `id,label`"),
-            ("id,label\n4,cat\n9,dog\n", "line 3: the id `9` is not in <synthetic>"),
-            ("id,label\n4,cat\n4,dog\n", "line 3: the id `4` was already labelled on line 2"),
-            ("id,label\n4,\n", "line 2: the label of `4` is empty"),
-            ("id,label\n4\n", "labels"),
-            ("id,label\n", "it labels no row"),
-        ] {
-            let error = read(text).unwrap_err().to_string();
-            assert!(error.contains(expected), "expected `{expected}` in `{error}`");
-        }
     }
 }

@@ -13,6 +13,9 @@ mod columns;
 mod delimited;
 mod format;
 mod hdf5;
+mod header;
+#[cfg(feature = "tables")]
+mod image_column;
 mod labels;
 mod layouts;
 mod npy;
@@ -22,26 +25,31 @@ mod npz;
 pub(crate) mod parquet;
 pub(crate) mod pickle;
 mod raw_table;
+mod records;
 mod safetensors;
 mod torch;
+#[cfg(feature = "tables")]
+pub(crate) mod unwound;
 
 use std::{
     borrow::Cow,
     path::{Path, PathBuf},
 };
 
-pub(crate) use archive::{read_zip_member, unpacked_limit};
-pub(crate) use delimited::Separator;
+pub(crate) use archive::{Unpacked, read_zip_member, unpacked_limit};
 pub use format::TableFormat;
-pub use labels::read_labels;
+#[cfg(feature = "tables")]
+pub(crate) use image_column::{has_images, read_images};
 pub(crate) use labels::sibling;
 #[cfg(feature = "tables")]
 pub(crate) use parquet::CLASS_NAMES_KEY;
 use raw_table::{Labels, RawTable};
+pub(crate) use records::{Records, Separator};
 use sha2::{Digest, Sha256};
 
 use crate::{
     error::DataError,
+    labels::read_labels,
     table::{ClassIndex, FeatureTable},
 };
 
@@ -50,6 +58,31 @@ use crate::{
 pub struct OpenOptions {
     /// A `labels.csv` (`id,label`) whose classes replace those of the file.
     pub labels: Option<PathBuf>,
+    /// Whether the first line of a text table names its columns; told from the first two lines without this.
+    pub header: Option<bool>,
+    /// The column that names the rows, by its name or by its number from 1, in tables whose columns have names.
+    pub id_column: Option<String>,
+}
+
+impl OpenOptions {
+    /// Refuses what a format has no use for, which would otherwise go unnoticed.
+    fn check(&self, path: &Path, format: TableFormat) -> Result<(), DataError> {
+        let is_text = matches!(format, TableFormat::Csv | TableFormat::Tsv);
+        let has_columns = is_text || matches!(format, TableFormat::Parquet | TableFormat::Arrow);
+        if self.header.is_some() && !is_text {
+            return Err(DataError::content(
+                path,
+                "only text tables have lines, of which the first may be a header",
+            ));
+        }
+        if self.id_column.is_some() && !has_columns {
+            return Err(DataError::content(
+                path,
+                "its columns have no names, so none of them can name the rows",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Reads a feature table and checks every feature; the format is told by the extension of the file.
@@ -68,14 +101,17 @@ pub fn read_table(path: &Path) -> Result<FeatureTable, DataError> {
 /// Opens a feature table without reading the features of formats that can be mapped (`.npy`, `.safetensors`), so
 /// that a table of any size opens at once. [`FeatureTable::check_finite`] does the part that was left out.
 pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, DataError> {
-    let format = TableFormat::of_path(path)?;
+    let format = TableFormat::of_path(path).map_err(|unknown| {
+        std::fs::metadata(path).map_or_else(|error| DataError::io(path, error), |_| unknown)
+    })?;
+    options.check(path, format)?;
     let (mut raw, sha256) = match format {
         TableFormat::Npy => (npy_table::open(path)?, None),
         TableFormat::Safetensors => (safetensors::open(path)?, None),
         _ => {
             let bytes = std::fs::read(path).map_err(|error| DataError::io(path, error))?;
             let digest = hex_digest(&bytes);
-            (parse_raw(format, path, bytes.into())?, Some(digest))
+            (parse_raw(format, path, bytes.into(), options)?, Some(digest))
         }
     };
     if format == TableFormat::Npy {
@@ -94,24 +130,34 @@ pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, Da
 /// Reads a feature table from bytes that are already in memory; `path` is only used in messages, and no other file
 /// is looked at.
 pub fn parse_table(format: TableFormat, path: &Path, bytes: &[u8]) -> Result<FeatureTable, DataError> {
-    let table = parse_raw(format, path, bytes.into())?.into_table(path, Some(hex_digest(bytes)))?;
+    let table = parse_raw(format, path, bytes.into(), &OpenOptions::default())?
+        .into_table(path, Some(hex_digest(bytes)))?;
     table.check_finite()?;
     Ok(table)
 }
 
-fn parse_raw(format: TableFormat, path: &Path, bytes: Cow<'_, [u8]>) -> Result<RawTable, DataError> {
+fn parse_raw(
+    format: TableFormat,
+    path: &Path,
+    bytes: Cow<'_, [u8]>,
+    options: &OpenOptions,
+) -> Result<RawTable, DataError> {
     let owned = bytes;
     let bytes: &[u8] = &owned;
     match format {
         TableFormat::Npy => npy_table::read(path, bytes),
         TableFormat::Npz => npz::read(path, bytes),
         TableFormat::Safetensors => safetensors::read(path, bytes),
-        TableFormat::Csv => delimited::read(path, bytes, Separator::Comma),
-        TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab),
+        TableFormat::Csv => delimited::read(path, bytes, Separator::of_first_line(bytes), options),
+        TableFormat::Tsv => delimited::read(path, bytes, Separator::Tab, options),
         #[cfg(feature = "tables")]
-        TableFormat::Parquet => parquet::read(path, owned.into_owned()),
+        TableFormat::Parquet => {
+            unwound::decode(path, "Parquet", || parquet::read(path, owned.into_owned(), options))
+        }
         #[cfg(feature = "tables")]
-        TableFormat::Arrow => arrow::read(path, owned.into_owned()),
+        TableFormat::Arrow => {
+            unwound::decode(path, "Arrow", || arrow::read(path, owned.into_owned(), options))
+        }
         #[cfg(not(feature = "tables"))]
         TableFormat::Parquet => Err(DataError::not_built(path, "Parquet")),
         #[cfg(not(feature = "tables"))]

@@ -10,6 +10,7 @@ use handful::Matrix;
 use super::labels::{check_names_differ, classes_of_integers};
 use crate::{
     error::DataError,
+    labels::alike,
     table::{ClassIndex, FeatureStore, FeatureTable, TableParts},
 };
 
@@ -81,11 +82,19 @@ impl RawTable {
         let classes = match self.labels {
             Labels::Absent => ClassIndex::unlabeled(self.features.rows()),
             Labels::Integers(labels) => classes_of_integers(path, &labels, self.class_names.as_deref())?,
-            Labels::Names(names) => match self.class_names {
-                Some(order) => ClassIndex::from_names_in_order(&names, &order),
-                None => ClassIndex::from_names(&names),
-            },
+            Labels::Names(names) => {
+                let names: Vec<Option<&str>> = names
+                    .iter()
+                    .map(|name| name.as_deref().map(str::trim).filter(|name| !name.is_empty()))
+                    .collect();
+                match self.class_names {
+                    Some(order) => ClassIndex::from_names_in_order(&names, &order),
+                    None => ClassIndex::from_names(&names),
+                }
+            }
         };
+        let mut notes = self.notes;
+        notes.extend(alike(classes.names()));
         FeatureTable::from_parts(TableParts {
             path: path.to_owned(),
             format: self.format,
@@ -93,7 +102,7 @@ impl RawTable {
             features: self.features,
             ids: self.ids,
             classes,
-            notes: self.notes,
+            notes,
         })
     }
 }
@@ -143,6 +152,7 @@ impl KnownNames {
     }
 
     /// Whether `name` says that a column or key holds features.
+    #[cfg(feature = "tables")]
     pub(crate) fn is_feature(name: &str) -> bool {
         FEATURE_NAMES.contains(&name)
     }

@@ -197,6 +197,21 @@ impl FeatureTable {
         self.features.for_each_block(&self.path, visit)
     }
 
+    /// Returns the mean of all rows, summed in double precision.
+    ///
+    /// # Errors
+    /// [`DataError`] where the file under the table can no longer be read.
+    pub fn mean_row(&self) -> Result<Vec<f32>, DataError> {
+        let mut sums = vec![0.0f64; self.dim()];
+        self.for_each_block(|_, values| {
+            for row in values.chunks_exact(sums.len().max(1)) {
+                sums.iter_mut().zip(row).for_each(|(sum, &value)| *sum += f64::from(value));
+            }
+            Ok(())
+        })?;
+        Ok(sums.iter().map(|sum| (sum / self.rows().max(1) as f64) as f32).collect())
+    }
+
     /// Reads every feature once and reports the first that is not a finite number.
     pub fn check_finite(&self) -> Result<(), DataError> {
         let columns = self.dim();

@@ -10,4 +10,5 @@ mod spec;
 pub use episode::Episode;
 pub use list::{TASK_LIST_VERSION, parse_task_list, read_task_list, write_task_list};
 pub use sampler::EpisodeSampler;
+pub use shares::log_gamma_variate;
 pub use spec::EpisodeSpec;

@@ -21,7 +21,7 @@ pub(super) fn even(draw: &mut TaskDraw, total: usize, classes: usize) -> Vec<usi
 /// largest remainder, so that the total is exact and no count is off by one or more.
 pub(super) fn dirichlet(draw: &mut TaskDraw, total: usize, classes: usize, parameter: f64) -> Vec<usize> {
     // In logarithms, because for small parameters the shares themselves are too small to be represented.
-    let logs: Vec<f64> = (0..classes).map(|_| log_gamma_variate(draw, parameter)).collect();
+    let logs: Vec<f64> = (0..classes).map(|_| log_gamma_variate(&mut || draw.unit(), parameter)).collect();
     let greatest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logs.iter().map(|log| libm::exp(log - greatest)).collect();
     let sum: f64 = weights.iter().sum();
@@ -37,27 +37,27 @@ pub(super) fn dirichlet(draw: &mut TaskDraw, total: usize, classes: usize, param
     counts
 }
 
-/// The logarithm of a draw from a gamma distribution of that shape, by Marsaglia and Tsang (2000).
-fn log_gamma_variate(draw: &mut TaskDraw, shape: f64) -> f64 {
+/// Draws from a gamma distribution of that shape, by Marsaglia and Tsang (2000), and returns the logarithm. `unit` gives
+/// uniform numbers above 0, at most 1.
+pub fn log_gamma_variate(unit: &mut impl FnMut() -> f64, shape: f64) -> f64 {
     // Shapes below one are drawn one higher and scaled by a power of a uniform number.
-    let (shape, boost) =
-        if shape < 1.0 { (shape + 1.0, libm::log(draw.unit()) / shape) } else { (shape, 0.0) };
+    let (shape, boost) = if shape < 1.0 { (shape + 1.0, libm::log(unit()) / shape) } else { (shape, 0.0) };
     let d = shape - 1.0 / 3.0;
     let c = 1.0 / libm::sqrt(9.0 * d);
     loop {
-        let x = normal(draw);
+        let x = normal(unit);
         let root = 1.0 + c * x;
         let v = root * root * root;
-        if root > 0.0 && libm::log(draw.unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
+        if root > 0.0 && libm::log(unit()) < 0.5 * x * x + d - d * v + d * libm::log(v) {
             return libm::log(d * v) + boost;
         }
     }
 }
 
 /// A standard normal number, by Box and Muller.
-fn normal(draw: &mut TaskDraw) -> f64 {
-    let radius = libm::sqrt(-2.0 * libm::log(draw.unit()));
-    radius * libm::cos(2.0 * core::f64::consts::PI * draw.unit())
+fn normal(unit: &mut impl FnMut() -> f64) -> f64 {
+    let radius = libm::sqrt(-2.0 * libm::log(unit()));
+    radius * libm::cos(2.0 * core::f64::consts::PI * unit())
 }
 
 #[cfg(test)]

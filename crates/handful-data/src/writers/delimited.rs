@@ -5,7 +5,9 @@ use std::path::Path;
 use csv::{Terminator, WriterBuilder};
 
 use super::write_class_order;
-use crate::{atomic::write_file, error::DataError, readers::Separator, table::FeatureTable};
+use crate::{
+    atomic::write_file, error::DataError, readers::Separator, spreadsheet::guarded, table::FeatureTable,
+};
 
 /// Writes `id`, `label` (where there are classes) and one column for each dimension.
 pub(super) fn write(path: &Path, table: &FeatureTable, separator: Separator) -> Result<(), DataError> {
@@ -22,9 +24,9 @@ pub(super) fn write(path: &Path, table: &FeatureTable, separator: Separator) -> 
         writer.write_record(id.into_iter().chain(label).chain(columns)).map_err(broken)?;
         table.for_each_block(|first_row, values| {
             for (row, features) in (first_row..).zip(values.chunks_exact(table.dim())) {
-                let id = table.ids().map(|_| table.id(row));
+                let id = table.ids().map(|_| guarded(&table.id(row)).into_owned());
                 let class = table.class_of_row(row).map_or("", |class| &table.class_names()[class]);
-                let label = has_classes.then(|| class.to_owned());
+                let label = has_classes.then(|| guarded(class).into_owned());
                 let numbers = features.iter().map(f32::to_string);
                 writer.write_record(id.into_iter().chain(label).chain(numbers)).map_err(broken)?;
             }

@@ -79,9 +79,13 @@ pub(crate) struct Recipe<'a> {
     pub pool: &'a Neighbourhood,
     pub ways: usize,
     pub params: &'a LabelParams,
+    /// From which row of the pool on rows are prototypes, and what those count.
+    pub prototypes: Option<(usize, f64)>,
     pub infer: Infer<'a>,
     /// What of the head is in the labels.
     pub head_share: f32,
+    /// Labelled rows that were drawn from the pool by chance, as places; where there are any, promises rest on them alone.
+    pub audit: &'a [usize],
     /// Whether the head is worth fitting: with very many classes the first opinion's own will do.
     pub distil: bool,
 }
@@ -89,7 +93,11 @@ pub(crate) struct Recipe<'a> {
 impl Recipe<'_> {
     /// Labels the neighbourhood's rows; labels are places in it. With `evidence` of an earlier fit no label is left out.
     pub fn fit(&self, labels: &[(usize, usize)], evidence: Option<&Evidence>) -> Result<Fitted, LabelError> {
-        let given = Example::given(labels, self.ways, self.params.class_balance);
+        let mut given = Example::given(labels, self.ways, self.params.class_balance);
+        if let Some((_, weight)) = self.prototypes {
+            let prototypes = given.iter_mut().filter(|example| self.is_prototype(example));
+            prototypes.for_each(|example| example.weight *= weight);
+        }
         let mut is_given = vec![false; self.pool.rows()];
         given.iter().for_each(|example| is_given[example.row] = true);
         let opinions = (self.infer)(&given, false)?;
@@ -157,6 +165,10 @@ impl Recipe<'_> {
         Ok(Fitted { labelling, mixed, head, class_means, pessimistic, class_floor, evidence })
     }
 
+    fn is_prototype(&self, example: &Example) -> bool {
+        self.prototypes.is_some_and(|(first, _)| self.pool.number(example.row) >= first)
+    }
+
     fn familiarity(&self, given: &[Example]) -> Vec<f32> {
         let smooth = |known: &Matrix<f32>| self.pool.graph.smooth(known, 0.6, 2);
         let strangers = self.params.look_for_strangers;
@@ -165,7 +177,8 @@ impl Recipe<'_> {
 
     fn leave_out(&self, given: &[Example]) -> Result<Evidence, LabelError> {
         let mut evidence = Evidence { right: Vec::new(), tested: Vec::new() };
-        for part in calibration::parts(given, self.ways, self.params.left_out_parts.min(PARTS)) {
+        let own: Vec<Example> = given.iter().filter(|example| !self.is_prototype(example)).copied().collect();
+        for part in calibration::parts(&own, self.ways, self.params.left_out_parts.min(PARTS)) {
             let mut out = vec![false; self.pool.rows()];
             part.iter().for_each(|example| out[example.row] = true);
             let kept: Vec<Example> = given.iter().filter(|example| !out[example.row]).copied().collect();
@@ -196,13 +209,20 @@ impl Recipe<'_> {
     ) -> Vec<Tested> {
         let unlabelled: Vec<usize> = (0..given.len()).filter(|&row| !given[row]).collect();
         let shares = class_shares(Some(&mixed.gather(&unlabelled)), self.ways);
-        let weight = |class: usize| (f64::from(shares[class]) * self.ways as f64).min(MOST_WEIGHT);
-        let total: f64 = evidence.tested.iter().map(|(_, out)| weight(out.class)).sum();
-        let even = evidence.tested.len() as f64 / total.max(f64::MIN_POSITIVE);
+        let audited = |out: &LeftOutRow| self.audit.contains(&out.row);
+        // What was drawn by chance is like the pool as it is; all else is only once its class counts its share.
+        let any_audited = evidence.tested.iter().any(|(_, out)| audited(out));
+        let weight = |out: &LeftOutRow| match any_audited {
+            true => f64::from(u8::from(audited(out))),
+            false => (f64::from(shares[out.class]) * self.ways as f64).min(MOST_WEIGHT),
+        };
+        let total: f64 = evidence.tested.iter().map(|(_, out)| weight(out)).sum();
+        let counted = if any_audited { total } else { evidence.tested.len() as f64 };
+        let even = counted / total.max(f64::MIN_POSITIVE);
         let tested = |(said, out): &(Vec<Vec<f32>>, LeftOutRow)| Tested {
             probabilities: mixture.mix_row(said),
             class: out.class,
-            weight: weight(out.class) * even,
+            weight: weight(out) * even,
         };
         evidence.tested.iter().map(tested).collect()
     }

@@ -6,9 +6,11 @@
 //! ```
 
 use handful::Matrix;
+use handful::fit::PseudoLabel;
 use handful::fit::head::{Example, SoftmaxHead};
 use handful::graph::kernel_graph::KernelGraph;
 use handful::paper::ida::WhitenedPool;
+use handful::self_training::{Judgement, Keep, Learner, Quota, Rounds, self_train};
 use handful::solution::argmax;
 
 use crate::params::SmoothingParams;
@@ -37,57 +39,93 @@ pub(crate) struct Trained {
 impl Trainer<'_> {
     /// Trains from the given labels alone.
     pub fn train(&self, given: &[Example]) -> Trained {
-        let mut opinions = Vec::new();
-        let mut joined = Vec::new();
-        let (mut head, mut probabilities) = self.fit(given, None, &mut opinions);
-        for _ in 0..self.params.selection_rounds {
-            let selected = self.select(&labels_of(&probabilities), given);
-            let weight = self.params.pseudo_label_weight * given.len() as f64 / selected.len().max(1) as f64;
-            let pseudo = selected.iter().map(|&(row, class)| Example { row, class, weight });
-            let examples: Vec<Example> = given.iter().copied().chain(pseudo).collect();
-            // The rows before are not needed while the next ones are made, and large pools are short of room.
-            drop(probabilities);
-            (head, probabilities) = self.fit(&examples, Some(&head), &mut opinions);
-            joined.push(selected);
-        }
-        Trained { probabilities, opinions, joined }
-    }
-
-    fn fit(
-        &self,
-        examples: &[Example],
-        from: Option<&SoftmaxHead>,
-        opinions: &mut Vec<Vec<u32>>,
-    ) -> (SoftmaxHead, Matrix<f32>) {
-        let params = self.params;
-        let head = SoftmaxHead::fit(self.features, examples, self.ways, params.inverse_penalty, from);
-        let start = head.probabilities(self.features);
-        opinions.push(labels_of(&start).into_iter().map(|label| label as u32).collect());
-        let smooth = self.graph.smooth(&start, params.prediction_share, params.prediction_rounds);
-        opinions.push(labels_of(&smooth).into_iter().map(|label| label as u32).collect());
-        (head, smooth)
-    }
-
-    /// The most credible rows of each class by IDA, given ones left out.
-    fn select(&self, labels: &[usize], given: &[Example]) -> Vec<(usize, usize)> {
-        let ida = self.whitened.ida(labels, self.ways);
-        let mut of_class: Vec<Vec<usize>> = vec![Vec::new(); self.ways];
-        let mut is_given = vec![false; labels.len()];
+        let rows = self.features.rows();
+        let most = self.params.selected_most as f64 / rows.max(1) as f64;
+        let rounds = Rounds {
+            quota: Quota::Share(self.params.selected_share.min(most)),
+            keep: Keep::Afresh,
+            stop_when_stable: false,
+            max_rounds: self.params.selection_rounds,
+            fewest_joining: 0,
+        };
+        let mut is_given = vec![false; rows];
         given.iter().for_each(|example| is_given[example.row] = true);
-        for (row, &label) in labels.iter().enumerate() {
-            if !is_given[row] {
-                of_class[label].push(row);
-            }
+        let mut learner = Smoothed {
+            trainer: self,
+            given,
+            is_given,
+            head: None,
+            ida: Vec::new(),
+            opinions: Vec::new(),
+            joined: Vec::new(),
+        };
+        let trained = self_train(&mut learner, &rounds);
+        let probabilities = learner.fit(&trained.joined);
+        Trained { probabilities, opinions: learner.opinions, joined: learner.joined }
+    }
+}
+
+/// The learner of this rule: a head, its predictions smoothed, its labels ranked by IDA.
+struct Smoothed<'a> {
+    trainer: &'a Trainer<'a>,
+    given: &'a [Example],
+    is_given: Vec<bool>,
+    /// The last head, from which the next starts.
+    head: Option<SoftmaxHead>,
+    /// IDA value of every label in the last ranking.
+    ida: Vec<f64>,
+    opinions: Vec<Vec<u32>>,
+    joined: Vec<Vec<(usize, usize)>>,
+}
+
+impl Smoothed<'_> {
+    /// Rows that joined, class by class, the most credible first: the order in which they are summed up.
+    fn by_class(&self, joined: &[PseudoLabel]) -> Vec<(usize, usize)> {
+        let mut rows: Vec<(usize, usize)> = joined.iter().map(|label| (label.row, label.class)).collect();
+        rows.sort_by(|a, b| a.1.cmp(&b.1).then(self.ida[b.0].total_cmp(&self.ida[a.0])).then(a.0.cmp(&b.0)));
+        rows
+    }
+}
+
+impl Learner for Smoothed<'_> {
+    type Model = Matrix<f32>;
+
+    fn ways(&self) -> usize {
+        self.trainer.ways
+    }
+
+    fn pool_rows(&self) -> usize {
+        self.is_given.len()
+    }
+
+    fn may_join(&self, row: usize) -> bool {
+        !self.is_given[row]
+    }
+
+    fn fit(&mut self, joined: &[PseudoLabel]) -> Matrix<f32> {
+        let (params, features) = (self.trainer.params, self.trainer.features);
+        let weight = params.pseudo_label_weight * self.given.len() as f64 / joined.len().max(1) as f64;
+        let pseudo = self.by_class(joined).into_iter().map(|(row, class)| Example { row, class, weight });
+        let examples: Vec<Example> = self.given.iter().copied().chain(pseudo).collect();
+        let from = self.head.as_ref();
+        let head = SoftmaxHead::fit(features, &examples, self.trainer.ways, params.inverse_penalty, from);
+        let start = head.probabilities(features);
+        let smooth = self.trainer.graph.smooth(&start, params.prediction_share, params.prediction_rounds);
+        for opinion in [&start, &smooth] {
+            self.opinions.push(labels_of(opinion).into_iter().map(|label| label as u32).collect());
         }
-        let most = self.params.selected_most as f64 / labels.len().max(1) as f64;
-        let share = self.params.selected_share.min(most);
-        let mut selected = Vec::new();
-        for (class, mut rows) in of_class.into_iter().enumerate() {
-            rows.sort_by(|&a, &b| ida[b].total_cmp(&ida[a]).then(a.cmp(&b)));
-            rows.truncate((rows.len() as f64 * share).ceil() as usize);
-            selected.extend(rows.into_iter().map(|row| (row, class)));
-        }
-        selected
+        self.head = Some(head);
+        smooth
+    }
+
+    fn judge(&mut self, probabilities: &Matrix<f32>, _: &[PseudoLabel], _: usize) -> Judgement {
+        let labels = labels_of(probabilities);
+        self.ida = self.trainer.whitened.ida(&labels, self.trainer.ways);
+        Judgement { labels, credibility: self.ida.clone() }
+    }
+
+    fn joined(&mut self, joined: &[PseudoLabel]) {
+        self.joined.push(self.by_class(joined));
     }
 }
 

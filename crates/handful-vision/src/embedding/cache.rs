@@ -19,11 +19,11 @@ const MAGIC: &[u8; 8] = b"handful1";
 const HEADER: usize = 16;
 const KEY: usize = 32;
 
-/// The SHA-256 of an image file.
-pub type ImageKey = [u8; KEY];
+/// The SHA-256 of an image file or a text.
+pub type ContentKey = [u8; KEY];
 
-/// The key of an image file.
-pub fn image_key(bytes: &[u8]) -> ImageKey {
+/// The key of an image file or a text.
+pub fn content_key(bytes: &[u8]) -> ContentKey {
     Sha256::digest(bytes).into()
 }
 
@@ -34,7 +34,7 @@ pub struct FeatureCache {
     columns: usize,
     files: Vec<PathBuf>,
     /// Which file has an image, and in which row.
-    rows: HashMap<ImageKey, (usize, usize)>,
+    rows: HashMap<ContentKey, (usize, usize)>,
 }
 
 impl FeatureCache {
@@ -75,7 +75,7 @@ impl FeatureCache {
     }
 
     /// The features of an image, where they are kept and finite.
-    pub fn get(&self, key: &ImageKey) -> Option<Vec<f32>> {
+    pub fn get(&self, key: &ContentKey) -> Option<Vec<f32>> {
         let &(file, row) = self.rows.get(key)?;
         let mut file = File::open(self.files.get(file)?).ok()?;
         let count = read_header(&mut file, self.columns)?;
@@ -92,7 +92,7 @@ impl FeatureCache {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn put(&self, rows: &[(ImageKey, Vec<f32>)]) -> Result<(), VisionError> {
+    pub fn put(&self, rows: &[(ContentKey, Vec<f32>)]) -> Result<(), VisionError> {
         if rows.is_empty() {
             return Ok(());
         }
@@ -118,7 +118,7 @@ fn read_header(file: &mut File, columns: usize) -> Option<usize> {
 }
 
 /// The keys of a file, if it is whole.
-fn read_keys(path: &Path, columns: usize) -> Option<Vec<ImageKey>> {
+fn read_keys(path: &Path, columns: usize) -> Option<Vec<ContentKey>> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     let count = read_header(&mut file, columns)?;
@@ -141,14 +141,14 @@ mod tests {
         let open = |network: &str, columns: usize| {
             FeatureCache::open(folder.path(), network, columns).expect("a cache")
         };
-        let (cat, dog) = (image_key(b"cat"), image_key(b"dog"));
+        let (cat, dog) = (content_key(b"cat"), content_key(b"dog"));
         let cache = open("network", 2);
         assert!(cache.is_empty());
         cache.put(&[(cat, vec![1.0, 2.0]), (dog, vec![3.0, -4.5])]).expect("written");
         let again = open("network", 2);
         assert_eq!((again.len(), again.get(&cat)), (2, Some(vec![1.0, 2.0])));
         assert_eq!(again.get(&dog), Some(vec![3.0, -4.5]));
-        assert_eq!(again.get(&image_key(b"bird")), None);
+        assert_eq!(again.get(&content_key(b"bird")), None);
         assert!(open("other", 2).is_empty());
         assert!(open("network", 3).is_empty());
         let file = std::fs::read_dir(folder.path().join("network")).expect("a folder").next();

@@ -6,7 +6,7 @@ use handful_data::DataError;
 use handful_data::datasets::{Image, ImageDataset};
 use rayon::prelude::*;
 
-use super::cache::{FeatureCache, ImageKey, image_key};
+use super::cache::{ContentKey, FeatureCache, content_key};
 use crate::backbone::Backbone;
 use crate::error::VisionError;
 
@@ -35,7 +35,7 @@ enum Prepared {
     /// The cache had its features.
     Kept(Vec<f32>),
     /// What the network is to see of it.
-    Views { key: Option<ImageKey>, views: Vec<Vec<f32>> },
+    Views { key: Option<ContentKey>, views: Vec<Vec<f32>> },
 }
 
 /// Computes the features of images that the cache does not have. An image that cannot be read ends it, unless
@@ -82,7 +82,7 @@ fn prepare(
     let Some(bytes) = dataset.encoded(image)? else {
         return Ok(Prepared::Views { key: None, views: views(&dataset.load(image)?) });
     };
-    let key = cache.map(|_| image_key(&bytes));
+    let key = cache.map(|_| content_key(&bytes));
     if let Some(features) = cache.zip(key).and_then(|(cache, key)| cache.get(&key)) {
         return Ok(Prepared::Kept(features));
     }
@@ -118,7 +118,7 @@ impl Extraction {
         let features = backbone.embed_views(&fresh)?;
         let fresh: Vec<Vec<f32>> = features.chunks(backbone.features()).map(<[f32]>::to_vec).collect();
         if let (Some(cache), None) = (cache, &self.cache_failure) {
-            let kept: Vec<(ImageKey, Vec<f32>)> = (keys.iter().zip(&fresh))
+            let kept: Vec<(ContentKey, Vec<f32>)> = (keys.iter().zip(&fresh))
                 .filter_map(|(key, features)| Some(((*key)?, features.clone())))
                 .collect();
             // The features are there all the same; the next run will have to compute them again.

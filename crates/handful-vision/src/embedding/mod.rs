@@ -13,7 +13,7 @@ use handful::Matrix;
 use handful_data::datasets::ImageDataset;
 use handful_data::{ClassIndex, DataError, FeatureTable};
 
-pub use self::cache::{FeatureCache, ImageKey, image_key};
+pub use self::cache::{ContentKey, FeatureCache, content_key};
 use self::extract::extract;
 use self::join::Joined;
 use crate::backbone::Backbone;

@@ -31,7 +31,7 @@ impl Unit {
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        self.bn.forward(self.conv.forward(x))
+        self.conv.normalised(x, &self.bn)
     }
 }
 

@@ -35,7 +35,7 @@ impl Conv4 {
 
     /// The features of images.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let pooled = |x, layer: &Layer| ops::max_pool(layer.bn.forward(layer.conv.forward(x)));
+        let pooled = |x, layer: &Layer| ops::max_pool(layer.conv.normalised(x, &layer.bn));
         self.layers.iter().fold(images, pooled).flatten(1, 3)
     }
 }

@@ -58,7 +58,7 @@ impl Block {
         Self {
             _expand_conv: (expansion != 1).then(|| Conv::new(channels, inner, 1, 1, device)),
             _bn0: (expansion != 1).then(|| norm_relu6(inner, device)),
-            _depthwise_conv: Conv::new(inner, inner, kernel, stride, device).depthwise().same(),
+            _depthwise_conv: Conv::depthwise(inner, kernel, stride, device).same(),
             _bn1: norm_relu6(inner, device),
             _project_conv: Conv::new(inner, filters, 1, 1, device),
             _bn2: norm(filters, device),
@@ -67,13 +67,18 @@ impl Block {
     }
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        // Not held longer than needed: its buffer serves the next layer.
+        let shortcut = self.keeps_shape.then(|| input.clone());
         let x = match (&self._expand_conv, &self._bn0) {
-            (Some(conv), Some(norm)) => norm.forward(conv.forward(input.clone())),
-            _ => input.clone(),
+            (Some(conv), Some(norm)) => conv.normalised(input, norm),
+            _ => input,
         };
-        let x = self._bn1.forward(self._depthwise_conv.forward(x));
-        let x = self._bn2.forward(self._project_conv.forward(x));
-        if self.keeps_shape { ops::residual(x, input, Activation::NONE) } else { x }
+        let x = self._depthwise_conv.normalised(x, &self._bn1);
+        let x = self._project_conv.normalised(x, &self._bn2);
+        match shortcut {
+            Some(shortcut) => ops::residual(x, shortcut, Activation::NONE),
+            None => x,
+        }
     }
 }
 
@@ -110,8 +115,8 @@ impl EfficientNetLite0 {
 
     /// The features of images.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = self._bn0.forward(self._conv_stem.forward(images));
+        let x = self._conv_stem.normalised(images, &self._bn0);
         let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
-        ops::global_average(self._bn1.forward(self._conv_head.forward(x)))
+        ops::global_average(self._conv_head.normalised(x, &self._bn1))
     }
 }

@@ -42,10 +42,10 @@ impl Block {
     }
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
-        let shortcut = self.downsample.1.forward(self.downsample.0.forward(x.clone()));
-        let x = self.bn1.forward(self.conv1.forward(x));
-        let x = self.bn2.forward(self.conv2.forward(x));
-        let x = self.bn3.forward(self.conv3.forward(x));
+        let shortcut = self.downsample.0.normalised(x.clone(), &self.downsample.1);
+        let x = self.conv1.normalised(x, &self.bn1);
+        let x = self.conv2.normalised(x, &self.bn2);
+        let x = self.conv3.normalised(x, &self.bn3);
         ops::max_pool(ops::residual(x, shortcut, ACTIVATION))
     }
 }

@@ -34,11 +34,11 @@ impl Block {
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         let shortcut = match &self.downsample {
-            Some((conv, norm)) => norm.forward(conv.forward(x.clone())),
+            Some((conv, norm)) => conv.normalised(x.clone(), norm),
             None => x.clone(),
         };
-        let x = self.bn1.forward(self.conv1.forward(x));
-        ops::residual(self.bn2.forward(self.conv2.forward(x)), shortcut, Activation::RELU)
+        let x = self.conv1.normalised(x, &self.bn1);
+        ops::residual(self.conv2.normalised(x, &self.bn2), shortcut, Activation::RELU)
     }
 }
 
@@ -71,7 +71,7 @@ impl ResNet18 {
 
     /// The features of images.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let x = self.bn1.forward(self.conv1.forward(images));
+        let x = self.conv1.normalised(images, &self.bn1);
         let blocks = [&self.layer1, &self.layer2, &self.layer3, &self.layer4].into_iter().flatten();
         ops::global_average(blocks.fold(x, |x, block| block.forward(x)))
     }

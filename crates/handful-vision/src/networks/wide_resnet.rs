@@ -116,7 +116,7 @@ impl S2m2Block {
             Some(conv) => conv.forward(active.clone()),
             None => x,
         };
-        let x = self.conv2.forward(self.bn2.forward(self.conv1.forward(active)));
+        let x = self.conv2.forward(self.conv1.normalised(active, &self.bn2));
         ops::residual(x, shortcut, Activation::NONE)
     }
 }

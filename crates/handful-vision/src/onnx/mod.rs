@@ -4,6 +4,7 @@
 //! the file says (size and order of channels), and the features are what one layer gives, by default the last pooled
 //! one. The graph is cut behind that layer before it is loaded.
 
+mod guard;
 mod layer;
 
 use std::collections::BTreeMap;
@@ -57,6 +58,8 @@ impl OnnxNetwork {
         size: Option<usize>,
     ) -> Result<Self, VisionError> {
         let broken = |reason: String| VisionError::Weights { path: path.to_owned(), reason };
+        guard::check(bytes)
+            .map_err(|reason| broken(format!("it is no ONNX file, or a damaged one ({reason})")))?;
         let mut file = ModelProto::parse_buf(bytes)
             .map_err(|error| broken(format!("it is no ONNX file, or a damaged one ({error})")))?;
         let graph = file.graph.as_mut().ok_or_else(|| broken("the ONNX file holds no graph".to_owned()))?;
@@ -157,6 +160,16 @@ impl OnnxNetwork {
                 values.shape()
             ));
         }
+        // A map or a list of tokens can be made into a row of numbers, but hardly into features of the whole image.
+        let lengths: Vec<String> =
+            values.shape()[1..].iter().filter(|&&length| length > 1).map(usize::to_string).collect();
+        if lengths.len() > 1 {
+            return Err(format!(
+                "the layer `{}` gives {} numbers for an image, not a vector; name a layer behind the pooling with --layer",
+                self.layer,
+                lengths.join(" x ")
+            ));
+        }
         Ok(values.into_data())
     }
 }
@@ -215,7 +228,10 @@ fn image_shape(model: &Model, asked: Option<usize>) -> Result<ImageShape, String
 
 /// Weights in files beside the model's, under names that rten takes: it knows only some endings, while ONNX leaves the
 /// name to the writer. A name that leads out of the model's folder is refused.
-fn outside_weights(path: &Path, graph: &mut GraphProto) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
+pub(crate) fn outside_weights(
+    path: &Path,
+    graph: &mut GraphProto,
+) -> Result<Vec<(String, Vec<u8>)>, VisionError> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut renamed: BTreeMap<String, String> = BTreeMap::new();
     let mut files = Vec::new();

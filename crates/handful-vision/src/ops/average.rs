@@ -10,6 +10,7 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::host::{dims4, in_order, tensor, values};
+use super::spare;
 use super::sums::sum;
 
 fn forward(x: &FlexTensor) -> FlexTensor {
@@ -22,7 +23,7 @@ fn forward(x: &FlexTensor) -> FlexTensor {
 
 fn gradient(grad: &[f32], shape: [usize; 4]) -> FlexTensor {
     let plane = (shape[2] * shape[3]).max(1);
-    let mut out = vec![0.0; grad.len() * plane];
+    let mut out = spare::take(grad.len() * plane);
     out.par_chunks_mut(plane)
         .zip(grad)
         .with_min_len(64)
@@ -48,7 +49,10 @@ impl Backward<Flex, 1> for AverageBackward {
 /// The means of a tensor that lives on burn's CPU backend.
 pub(super) fn global_average(x: Tensor<4>) -> Tensor<2> {
     if !x.is_autodiff() {
-        return Tensor::from_primitive::<Flex>(forward(&in_order(super::plain(x))));
+        let x = in_order(super::plain(x));
+        let y = forward(&x);
+        spare::give(x);
+        return Tensor::from_primitive::<Flex>(y);
     }
     let shape = x.dims();
     let (x, node) = super::tracked(x).into_parts();

@@ -14,13 +14,14 @@
 use std::cell::RefCell;
 
 use burn::backend::flex::FlexTensor;
+use handful::linalg::product::{View, product};
 use rayon::prelude::*;
 
-use super::Padding;
 use super::convolution::Convolution;
+use super::ending::Ending;
 use super::geometry::Geometry;
 use super::host::dims4;
-use super::product::{Matrix, product};
+use super::{Padding, spare};
 
 /// Images are grouped until a column matrix has about this many columns: enough for the product to run at full
 /// speed, few enough to stay in the cache.
@@ -91,37 +92,46 @@ impl Convolution for Dense {
         [self.batch, self.filters, rows, columns]
     }
 
-    fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    fn forward(&self, x: &[f32], weight: &[f32], ending: Option<&Ending>) -> Vec<f32> {
         let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
-        let mut y = vec![0.0; self.batch * filters * outputs];
+        let mut y = spare::take(self.batch * filters * outputs);
+        let weight = View::new(weight, filters, depth);
         let groups = y.par_chunks_mut(self.group() * filters * outputs);
         groups.zip(x.par_chunks(self.group() * self.image())).for_each(|(y, x)| {
             let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
             let width = images.len() * outputs;
-            with_scratch([depth * width, filters * width], |columns, together| {
-                self.geometry.fill_columns(&images, self.channels, columns);
-                let target = if images.len() == 1 { &mut *y } else { &mut *together };
-                let columns = Matrix::new(columns, depth, width);
-                product(target, Matrix::new(weight, filters, depth), columns, false);
-                if images.len() > 1 {
-                    from_group(together, outputs, images.len(), y);
-                }
-            });
+            if let ([image], true) = (images.as_slice(), self.geometry.is_pointwise()) {
+                product(y, width, weight, View::new(image, depth, width), false);
+            } else {
+                with_scratch([depth * width, filters * width], |columns, together| {
+                    self.geometry.fill_columns(&images, self.channels, columns);
+                    let target = if images.len() == 1 { &mut *y } else { &mut *together };
+                    product(target, width, weight, View::new(columns, depth, width), false);
+                    if images.len() > 1 {
+                        from_group(together, outputs, images.len(), y);
+                    }
+                });
+            }
+            if let Some(ending) = ending {
+                let planes = y.chunks_exact_mut(outputs).enumerate();
+                planes.for_each(|(place, plane)| ending.apply(place % filters, plane));
+            }
         });
         y
     }
 
     fn input_gradient(&self, weight: &[f32], grad: &[f32]) -> Vec<f32> {
         let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
-        let mut x = vec![0.0; self.batch * self.image()];
+        let mut x = spare::take(self.batch * self.image());
         let groups = x.par_chunks_mut(self.group() * self.image());
         groups.zip(grad.par_chunks(self.group() * filters * outputs)).for_each(|(x, grad)| {
+            x.fill(0.0);
             let mut images: Vec<&mut [f32]> = x.chunks_exact_mut(self.image()).collect();
             let width = images.len() * outputs;
             with_scratch([depth * width, filters * width], |columns, gathered| {
                 let grad = to_group(grad, outputs, images.len(), gathered);
-                let weight = Matrix::new(weight, filters, depth).transposed();
-                product(columns, weight, Matrix::new(grad, filters, width), false);
+                let weight = View::new(weight, filters, depth).transposed();
+                product(columns, width, weight, View::new(grad, filters, width), false);
                 self.geometry.add_columns(columns, self.channels, &mut images);
             });
         });
@@ -142,8 +152,8 @@ impl Convolution for Dense {
                 with_scratch([depth * width, filters * width], |columns, gathered| {
                     self.geometry.fill_columns(&images, self.channels, columns);
                     let grad = to_group(grad, outputs, images.len(), gathered);
-                    let columns = Matrix::new(columns, depth, width).transposed();
-                    product(&mut sum, Matrix::new(grad, filters, width), columns, true);
+                    let columns = View::new(columns, depth, width).transposed();
+                    product(&mut sum, depth, View::new(grad, filters, width), columns, true);
                 });
             }
             sum

@@ -15,8 +15,9 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::{Flex, FlexTensor};
 use burn::tensor::Tensor;
 
-use super::Padding;
+use super::ending::Ending;
 use super::host::{in_order, tensor, values};
+use super::{Padding, spare};
 
 /// A convolution without bias, of sizes that are known.
 pub(super) trait Convolution: Debug + Send + Sync + 'static {
@@ -26,8 +27,8 @@ pub(super) trait Convolution: Debug + Send + Sync + 'static {
     /// Images, channels, rows and columns of the output.
     fn output(&self) -> [usize; 4];
 
-    /// The output.
-    fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32>;
+    /// The output, with what follows.
+    fn forward(&self, x: &[f32], weight: &[f32], ending: Option<&Ending>) -> Vec<f32>;
 
     /// The gradient of the input from that of the output.
     fn input_gradient(&self, weight: &[f32], grad: &[f32]) -> Vec<f32>;
@@ -55,6 +56,8 @@ impl<L: Convolution> Backward<Flex, 2> for ConvolutionBackward<L> {
             let gradient = layer.input_gradient(values(&weight), values(&grad));
             grads.register::<Flex>(node.id, tensor(gradient, x.shape()));
         }
+        spare::give(grad);
+        spare::give(x);
     }
 }
 
@@ -63,9 +66,24 @@ fn forward<L: Convolution>(
     weight: &FlexTensor,
     stride: usize,
     padding: Padding,
+    ending: Option<&Ending>,
 ) -> FlexTensor {
     let layer = L::of(x, weight, stride, padding);
-    tensor(layer.forward(values(x), values(weight)), layer.output())
+    tensor(layer.forward(values(x), values(weight), ending), layer.output())
+}
+
+/// The convolution and what follows, of tensors on the CPU that take no part in differentiation.
+pub(super) fn convolve_plain<L: Convolution>(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    stride: usize,
+    padding: Padding,
+    ending: Option<&Ending>,
+) -> Tensor<4> {
+    let (x, weight) = (in_order(super::plain(x)), in_order(super::plain(weight)));
+    let y = forward::<L>(&x, &weight, stride, padding, ending);
+    spare::give(x);
+    Tensor::from_primitive::<Flex>(y)
 }
 
 /// The convolution of tensors on the CPU, tracked if either of them is.
@@ -76,14 +94,13 @@ pub(super) fn convolve<L: Convolution>(
     padding: Padding,
 ) -> Tensor<4> {
     if !x.is_autodiff() && !weight.is_autodiff() {
-        let (x, weight) = (in_order(super::plain(x)), in_order(super::plain(weight)));
-        return Tensor::from_primitive::<Flex>(forward::<L>(&x, &weight, stride, padding));
+        return convolve_plain::<L>(x, weight, stride, padding, None);
     }
     let (x, x_node) = super::tracked(x).into_parts();
     let (weight, weight_node) = super::tracked(weight).into_parts();
     let prepared = ConvolutionBackward::<L>(PhantomData).prepare::<NoCheckpointing>([x_node, weight_node]);
     let (x, weight) = (in_order(x), in_order(weight));
-    let y = forward::<L>(&x, &weight, stride, padding);
+    let y = forward::<L>(&x, &weight, stride, padding, None);
     let y = match prepared.compute_bound().stateful() {
         OpsKind::Tracked(prepared) => prepared.finish((x, weight, stride, padding), y),
         OpsKind::UnTracked(prepared) => prepared.finish(y),

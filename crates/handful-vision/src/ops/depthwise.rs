@@ -15,11 +15,12 @@
 use burn::backend::flex::FlexTensor;
 use rayon::prelude::*;
 
-use super::Padding;
 use super::convolution::Convolution;
+use super::ending::Ending;
 use super::geometry::Geometry;
 use super::host::dims4;
 use super::sums::product_sum;
+use super::{Padding, spare};
 
 /// Outputs that are summed over all taps before they are written.
 const BLOCK: usize = 16;
@@ -127,12 +128,12 @@ impl Convolution for Depthwise {
         [self.batch, self.channels, rows, columns]
     }
 
-    fn forward(&self, x: &[f32], weight: &[f32]) -> Vec<f32> {
+    fn forward(&self, x: &[f32], weight: &[f32], ending: Option<&Ending>) -> Vec<f32> {
         let (plane, outputs, taps) = (self.plane(), self.outputs(), self.distances.len());
         let [_, columns] = self.geometry.output();
         // A block more, so that the last one is whole.
         let scratch = || (vec![0.0; self.padded_plane() + BLOCK], vec![0.0; self.span() + BLOCK]);
-        let mut y = vec![0.0; x.len() / plane * outputs];
+        let mut y = spare::take(x.len() / plane * outputs);
         let planes = y.par_chunks_mut(outputs).zip(x.par_chunks(plane)).enumerate().with_min_len(8);
         planes.for_each_init(scratch, |(padded, wide), (place, (y, x))| {
             self.pad(x, padded);
@@ -148,6 +149,9 @@ impl Convolution for Depthwise {
             for (y, wide) in y.chunks_exact_mut(columns).zip(wide.chunks(self.small[1])) {
                 y.copy_from_slice(&wide[..columns]);
             }
+            if let Some(ending) = ending {
+                ending.apply(place % self.channels, y);
+            }
         });
         y
     }
@@ -155,7 +159,7 @@ impl Convolution for Depthwise {
     fn input_gradient(&self, weight: &[f32], grad: &[f32]) -> Vec<f32> {
         let (plane, outputs, taps) = (self.plane(), self.outputs(), self.distances.len());
         let scratch = || (vec![0.0; self.padded_plane()], vec![0.0; self.span()]);
-        let mut out = vec![0.0; grad.len() / outputs * plane];
+        let mut out = spare::take(grad.len() / outputs * plane);
         let planes = out.par_chunks_mut(plane).zip(grad.par_chunks(outputs)).enumerate().with_min_len(8);
         planes.for_each_init(scratch, |(padded, wide), (place, (out, grad))| {
             self.widen(grad, wide);

@@ -22,6 +22,11 @@ impl Geometry {
         })
     }
 
+    /// Whether each output sees one pixel, its own: then the columns are the image.
+    pub(crate) fn is_pointwise(&self) -> bool {
+        self.kernel == [1, 1] && self.stride == 1 && self.padding == [(0, 0); 2]
+    }
+
     /// The outputs `first..end` along an axis whose window, at offset `tap`, reads inside the image.
     fn inside(&self, axis: usize, tap: usize) -> (usize, usize) {
         let (before, _) = self.padding[axis];

@@ -14,6 +14,13 @@ pub(crate) fn values(tensor: &FlexTensor) -> &[f32] {
     tensor.as_slice::<f32>().unwrap_or_default()
 }
 
+/// The numbers of a tensor that is [`in_order`], to write over, where nobody else holds them.
+pub(crate) fn own_values(tensor: &mut FlexTensor) -> Option<&mut [f32]> {
+    let count = tensor.layout().num_elements();
+    // A part of a larger tensor is left alone.
+    tensor.try_storage_mut::<f32>().filter(|values| values.len() == count)
+}
+
 /// A tensor of these numbers.
 pub(crate) fn tensor(values: Vec<f32>, shape: impl Into<Shape>) -> FlexTensor {
     FlexTensor::from_data(TensorData::new(values, shape.into()))

@@ -11,12 +11,13 @@ mod conv;
 mod convolution;
 mod depthwise;
 mod descent;
+mod ending;
 mod geometry;
 mod host;
 mod norm;
 mod pool;
-mod product;
 mod residual;
+mod spare;
 mod sums;
 
 use burn::backend::flex::{Flex, FlexTensor};
@@ -27,7 +28,7 @@ use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn::tensor::{Device, Tensor};
 
 use self::conv::Dense;
-use self::convolution::convolve;
+use self::convolution::{convolve, convolve_plain};
 use self::depthwise::Depthwise;
 
 pub use self::activation::Activation;
@@ -88,6 +89,42 @@ pub fn conv2d(
     burn_ops::conv2d(x, weight, bias, options)
 }
 
+/// Batch normalisation by running statistics, then an activation.
+pub struct FixedNorm {
+    /// γ, β, mean and variance.
+    pub parameters: [Tensor<1>; 4],
+    /// ε.
+    pub epsilon: f64,
+    /// The activation.
+    pub activation: Activation,
+}
+
+/// Convolution, then normalisation: one pass over memory on the CPU.
+pub fn conv2d_norm(
+    x: Tensor<4>,
+    weight: Tensor<4>,
+    bias: Option<Tensor<1>>,
+    stride: usize,
+    padding: Padding,
+    groups: usize,
+    norm: FixedNorm,
+) -> Tensor<4> {
+    let ([_, channels, ..], [filters, ..]) = (x.dims(), weight.dims());
+    let is_depthwise = groups == channels && groups == filters;
+    if !(groups == 1 || is_depthwise) || x.is_autodiff() || !is_cpu(&x.device()) {
+        return batch_norm(conv2d(x, weight, bias, stride, padding, groups), norm);
+    }
+    let mut ending = norm::ending(norm.parameters, norm.epsilon, norm.activation);
+    if let Some(bias) = bias {
+        ending = ending.after_bias(host::values(&host::in_order(plain(bias))));
+    }
+    if groups == 1 {
+        convolve_plain::<Dense>(x, weight, stride, padding, Some(&ending))
+    } else {
+        convolve_plain::<Depthwise>(x, weight, stride, padding, Some(&ending))
+    }
+}
+
 /// What [`batch_norm_train`] gives.
 pub struct Normalised {
     /// The output, after the activation.
@@ -122,14 +159,10 @@ pub fn batch_norm_train(
 }
 
 /// Batch normalisation by running statistics, then an activation.
-pub fn batch_norm(
-    x: Tensor<4>,
-    parameters: [Tensor<1>; 4],
-    epsilon: f64,
-    activation: Activation,
-) -> Tensor<4> {
+pub fn batch_norm(x: Tensor<4>, norm: FixedNorm) -> Tensor<4> {
+    let FixedNorm { parameters, epsilon, activation } = norm;
     if is_cpu(&x.device()) && !x.is_autodiff() {
-        return norm::infer(x, parameters, epsilon, activation);
+        return norm::infer(x, &norm::ending(parameters, epsilon, activation));
     }
     let [gamma, beta, mean, variance] = parameters;
     activation.of_tensor(burn_ops::batch_norm(x, gamma, beta, mean, variance, epsilon))

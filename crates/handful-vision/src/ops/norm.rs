@@ -17,7 +17,9 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::activation::Activation;
-use super::host::{dims4, in_order, tensor, values};
+use super::ending::Ending;
+use super::host::{dims4, in_order, own_values, tensor, values};
+use super::spare;
 use super::sums::{sum, two_sums};
 
 /// The planes of channel `c` of each image.
@@ -55,31 +57,15 @@ fn statistics(x: &[f32], sizes: [usize; 3]) -> (Vec<f32>, Vec<f32>) {
         .unzip()
 }
 
-/// `act(scale x + shift)`, per channel.
-fn affine(x: &[f32], sizes: [usize; 3], scale: &[f32], shift: &[f32], activation: Activation) -> Vec<f32> {
-    let mut y = vec![0.0; x.len()];
-    let channels = sizes[1];
-    y.par_chunks_mut(sizes[2]).zip(x.par_chunks(sizes[2])).with_min_len(8).enumerate().for_each(
-        |(place, (y, x))| {
-            let (scale, shift) = (scale[place % channels], shift[place % channels]);
-            y.iter_mut().zip(x).for_each(|(y, &x)| *y = activation.apply(scale * x + shift));
-        },
-    );
+/// What the pixels become.
+fn affine(x: &[f32], sizes: [usize; 3], ending: &Ending) -> Vec<f32> {
+    let mut y = spare::take(x.len());
+    y.par_chunks_mut(sizes[2])
+        .zip(x.par_chunks(sizes[2]))
+        .with_min_len(8)
+        .enumerate()
+        .for_each(|(place, (y, x))| ending.of_plane(place % sizes[1], x, y));
     y
-}
-
-fn scale_and_shift(
-    gamma: &[f32],
-    beta: &[f32],
-    mean: &[f32],
-    variance: &[f32],
-    epsilon: f64,
-) -> (Vec<f32>, Vec<f32>) {
-    let scale: Vec<f32> = (gamma.iter().zip(variance))
-        .map(|(&gamma, &variance)| (f64::from(gamma) / (f64::from(variance) + epsilon).sqrt()) as f32)
-        .collect();
-    let shift = (0..scale.len()).map(|c| beta[c] - mean[c] * scale[c]).collect();
-    (scale, shift)
 }
 
 #[derive(Clone, Debug)]
@@ -99,7 +85,7 @@ impl Saved {
         let (x, gamma, beta) = (values(&self.x), values(&self.gamma), values(&self.beta));
         let sizes = sizes(&self.x);
         let count = (sizes[0] * sizes[2]) as f64;
-        let mut out = vec![0.0; x.len()];
+        let mut out = spare::take(x.len());
         let parameters: Vec<(f32, f32)> = planes_by_channel(&mut out, sizes)
             .into_par_iter()
             .enumerate()
@@ -154,6 +140,8 @@ impl Backward<Flex, 3> for NormBackward {
                 grads.register::<Flex>(node.id, tensor(gradient, shape));
             }
         }
+        spare::give(grad);
+        spare::give(saved.x);
     }
 }
 
@@ -172,8 +160,8 @@ pub(super) fn train(
     let (x, gamma, beta) = (in_order(x), in_order(gamma), in_order(beta));
     let sizes = sizes(&x);
     let (mean, variance) = statistics(values(&x), sizes);
-    let (scale, shift) = scale_and_shift(values(&gamma), values(&beta), &mean, &variance, epsilon);
-    let y = tensor(affine(values(&x), sizes, &scale, &shift, activation), x.shape());
+    let ending = Ending::of_norm([values(&gamma), values(&beta), &mean, &variance], epsilon, activation);
+    let y = tensor(affine(values(&x), sizes, &ending), x.shape());
     let y = match prepared.compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
             let saved =
@@ -185,18 +173,21 @@ pub(super) fn train(
     (Tensor::from_primitive::<Autodiff<Flex>>(y), mean, variance)
 }
 
+/// What normalising by given statistics does to a channel.
+pub(super) fn ending(parameters: [Tensor<1>; 4], epsilon: f64, activation: Activation) -> Ending {
+    let parameters = parameters.map(|tensor| in_order(super::plain(tensor)));
+    Ending::of_norm(parameters.each_ref().map(values), epsilon, activation)
+}
+
 /// Normalises by given statistics, outside training.
-pub(super) fn infer(
-    x: Tensor<4>,
-    [gamma, beta, mean, variance]: [Tensor<1>; 4],
-    epsilon: f64,
-    activation: Activation,
-) -> Tensor<4> {
-    let x = in_order(super::plain(x));
-    let [gamma, beta, mean, variance] =
-        [gamma, beta, mean, variance].map(|tensor| in_order(super::plain(tensor)));
-    let (scale, shift) =
-        scale_and_shift(values(&gamma), values(&beta), values(&mean), values(&variance), epsilon);
-    let y = affine(values(&x), sizes(&x), &scale, &shift, activation);
-    Tensor::from_primitive::<Flex>(tensor(y, x.shape()))
+pub(super) fn infer(x: Tensor<4>, ending: &Ending) -> Tensor<4> {
+    let mut x = in_order(super::plain(x));
+    let sizes = sizes(&x);
+    if let Some(x) = own_values(&mut x) {
+        let planes = x.par_chunks_mut(sizes[2]).with_min_len(8).enumerate();
+        planes.for_each(|(place, plane)| ending.apply(place % sizes[1], plane));
+    } else {
+        x = tensor(affine(values(&x), sizes, ending), x.shape());
+    }
+    Tensor::from_primitive::<Flex>(x)
 }

@@ -11,6 +11,7 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::host::{dims4, in_order, tensor, values};
+use super::spare;
 
 /// Places of the window's four pixels relative to its first.
 fn corners(columns: usize) -> [usize; 4] {
@@ -30,7 +31,7 @@ fn greatest(plane: &[f32], start: usize, corners: [usize; 4]) -> usize {
 fn forward(x: &FlexTensor) -> FlexTensor {
     let [batch, channels, rows, columns] = dims4(x);
     let (out_rows, out_columns) = (rows / 2, columns / 2);
-    let mut y = vec![0.0; batch * channels * out_rows * out_columns];
+    let mut y = spare::take(batch * channels * out_rows * out_columns);
     let planes = values(x).par_chunks(rows * columns);
     y.par_chunks_mut(out_rows * out_columns).zip(planes).with_min_len(8).for_each(|(y, x)| {
         for (row, y) in y.chunks_exact_mut(out_columns).enumerate() {
@@ -76,7 +77,10 @@ impl Backward<Flex, 1> for PoolBackward {
 /// The greatest of each 2 x 2 window; an odd last row or column is dropped.
 pub(super) fn max_pool(x: Tensor<4>) -> Tensor<4> {
     if !x.is_autodiff() {
-        return Tensor::from_primitive::<Flex>(forward(&in_order(super::plain(x))));
+        let x = in_order(super::plain(x));
+        let y = forward(&x);
+        spare::give(x);
+        return Tensor::from_primitive::<Flex>(y);
     }
     let (x, node) = super::tracked(x).into_parts();
     let prepared = PoolBackward.prepare::<NoCheckpointing>([node]);

@@ -14,17 +14,26 @@ use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 use super::activation::Activation;
-use super::host::{in_order, tensor, values};
+use super::host::{in_order, own_values, tensor, values};
+use super::spare;
 
 /// Numbers that one thread takes at a time.
 const CHUNK: usize = 1 << 14;
 
-fn forward(a: &FlexTensor, b: &FlexTensor, activation: Activation) -> FlexTensor {
-    let mut y = values(a).to_vec();
+fn forward(mut a: FlexTensor, b: &FlexTensor, activation: Activation) -> FlexTensor {
+    if let Some(y) = own_values(&mut a) {
+        add_to(y, b, activation);
+        return a;
+    }
+    let mut y = values(&a).to_vec();
+    add_to(&mut y, b, activation);
+    tensor(y, a.shape())
+}
+
+fn add_to(y: &mut [f32], b: &FlexTensor, activation: Activation) {
     y.par_chunks_mut(CHUNK).zip(values(b).par_chunks(CHUNK)).for_each(|(y, b)| {
         y.iter_mut().zip(b).for_each(|(y, b)| *y = activation.apply(*y + b));
     });
-    tensor(y, a.shape())
 }
 
 fn gradient(y: &FlexTensor, grad: &FlexTensor, activation: Activation) -> FlexTensor {
@@ -57,12 +66,14 @@ impl Backward<Flex, 2> for ResidualBackward {
 pub(super) fn add(a: Tensor<4>, b: Tensor<4>, activation: Activation) -> Tensor<4> {
     if !a.is_autodiff() && !b.is_autodiff() {
         let (a, b) = (in_order(super::plain(a)), in_order(super::plain(b)));
-        return Tensor::from_primitive::<Flex>(forward(&a, &b, activation));
+        let y = forward(a, &b, activation);
+        spare::give(b);
+        return Tensor::from_primitive::<Flex>(y);
     }
     let (a, a_node) = super::tracked(a).into_parts();
     let (b, b_node) = super::tracked(b).into_parts();
     let prepared = ResidualBackward.prepare::<NoCheckpointing>([a_node, b_node]);
-    let y = forward(&in_order(a), &in_order(b), activation);
+    let y = forward(in_order(a), &in_order(b), activation);
     let y = match prepared.compute_bound().stateful() {
         OpsKind::Tracked(prepared) => {
             let state = (!activation.is_none()).then(|| (y.clone(), activation));

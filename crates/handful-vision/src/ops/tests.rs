@@ -107,15 +107,53 @@ fn pooling_and_its_gradient_are_those_of_burn() {
     assert_close("gradient", &found.1[0], &expected.1[0]);
 }
 
+fn fixed_norm(channels: usize, device: &Device) -> FixedNorm {
+    let parameters = [8, 9, 10, 11].map(|seed| random([channels], seed, device).abs());
+    FixedNorm { parameters, epsilon: 1e-3, activation: Activation::RELU }
+}
+
 #[test]
 fn running_statistics_and_slopes_at_inference_are_those_of_burn() {
     let device = Device::flex();
     let x = random([3, 4, 5, 2], 7, &device);
-    let parameters = [8, 9, 10, 11].map(|seed| random([4], seed, &device).abs());
-    let [gamma, beta, mean, variance] = parameters.clone();
-    let relu = Activation::RELU;
+    let before = values_of(&x);
+    let norm = fixed_norm(4, &device);
+    let ([gamma, beta, mean, variance], relu) = (norm.parameters.clone(), norm.activation);
     let expected = relu.of_tensor(burn_ops::batch_norm(x.clone(), gamma, beta, mean, variance, 1e-3));
-    assert_close("output", &values_of(&batch_norm(x, parameters, 1e-3, relu)), &values_of(&expected));
+    let found = batch_norm(x.clone(), norm);
+    assert_close("output", &values_of(&found), &values_of(&expected));
+    assert_eq!(values_of(&x), before, "what somebody holds is not written over");
+    let alone = batch_norm(x, fixed_norm(4, &device));
+    assert_eq!(values_of(&alone), values_of(&found));
+}
+
+#[test]
+fn a_convolution_with_its_normalisation_is_one_after_the_other() {
+    let device = Device::flex();
+    // Kernel, stride, padding, groups, side: pointwise on large and on small images, several of which go together.
+    for (kernel, stride, padding, groups, side) in [
+        (3, 1, 1, 1, 9),
+        (3, 2, 1, 1, 30),
+        (1, 1, 0, 1, 30),
+        (1, 1, 0, 1, 4),
+        (1, 2, 0, 1, 8),
+        (3, 1, 1, 6, 12),
+        (3, 2, 1, 6, 7),
+    ] {
+        let x = random([5, 6, side, side], 1, &device);
+        let weight = random([6, 6 / groups, kernel, kernel], 2, &device);
+        let padding = [(padding, padding); 2];
+        for bias in [None, Some(random([6], 3, &device))] {
+            let layer = || (x.clone(), weight.clone(), bias.clone());
+            let (image, filters, shifts) = layer();
+            let plain = conv2d(image, filters, shifts, stride, padding, groups);
+            let expected = batch_norm(plain, fixed_norm(6, &device));
+            let (image, filters, shifts) = layer();
+            let found = conv2d_norm(image, filters, shifts, stride, padding, groups, fixed_norm(6, &device));
+            assert_eq!(found.dims(), expected.dims());
+            assert_close("output", &values_of(&found), &values_of(&expected));
+        }
+    }
 }
 
 #[test]

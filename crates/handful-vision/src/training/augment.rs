@@ -5,6 +5,8 @@
 //! - jitter: brightness, contrast and colour, each by a factor from `1 ± strength`, in that order, on 8-bit values,
 //!   as in TIM and LaplacianShot.
 //! - a horizontal flip of every second image.
+//! - a quarter, half or three quarter turn of some images, which then belong to classes of their own: telling a turned cat
+//!   from an upright one teaches what parts a cat has (self-supervised label augmentation, Lee, Hwang and Shin 2020).
 
 use handful_data::datasets::Image;
 use rand_chacha::ChaCha12Rng;
@@ -34,7 +36,13 @@ pub struct Augmentation {
     pub jitter: f32,
     /// Whether every second image is flipped.
     pub flip: bool,
+    /// Share of the images that are turned, and then belong to classes of their own.
+    #[serde(default)]
+    pub turns: f32,
 }
+
+/// Ways up that an image can have, the upright one included.
+pub const WAYS_UP: usize = 4;
 
 /// A number from 0 to 1, 1 excluded.
 fn uniform(random: &mut ChaCha12Rng) -> f32 {
@@ -66,6 +74,34 @@ impl Augmentation {
         }
         image
     }
+
+    /// How many classes there are to tell apart among images of so many.
+    pub fn classes(&self, classes: usize) -> usize {
+        if self.turns > 0.0 { classes * WAYS_UP } else { classes }
+    }
+
+    /// Turns a square image or leaves it upright; gives the number of quarter turns.
+    pub fn turn(&self, image: &mut Image, random: &mut ChaCha12Rng) -> usize {
+        // Nothing is drawn where nothing is turned, so that such trainings go on as they began.
+        if self.turns <= 0.0 || uniform(random) >= self.turns {
+            return 0;
+        }
+        let quarters = 1 + below(random, WAYS_UP - 1);
+        (0..quarters).for_each(|_| quarter_turn(image));
+        quarters
+    }
+}
+
+/// Turns an image clockwise.
+fn quarter_turn(image: &mut Image) {
+    let (width, height) = (image.width, image.height);
+    let mut pixels = Vec::with_capacity(image.pixels.len());
+    for column in 0..width {
+        for row in (0..height).rev() {
+            pixels.extend_from_slice(&image.pixels[3 * (row * width + column)..][..3]);
+        }
+    }
+    *image = Image { width: height, height: width, pixels };
 }
 
 /// The window whose corner is `(x, y)` in the image with `zeros` around it; it has the image's size.
@@ -171,8 +207,38 @@ mod tests {
     }
 
     #[test]
+    fn four_quarter_turns_are_none_and_one_brings_the_left_column_up() {
+        let image = numbered(3, 2);
+        let mut turned = image.clone();
+        quarter_turn(&mut turned);
+        assert_eq!((turned.width, turned.height), (2, 3));
+        // The lower left pixel comes to the upper left.
+        assert_eq!(turned.pixels[..3], image.pixels[3 * 3..][..3]);
+        (0..3).for_each(|_| quarter_turn(&mut turned));
+        assert_eq!(turned, image);
+    }
+
+    #[test]
+    fn turned_images_are_told_by_their_number_of_turns() {
+        let half = Augmentation { crop: Crop::None, jitter: 0.0, flip: false, turns: 0.5 };
+        let mut found = [0; WAYS_UP];
+        for seed in 0..400 {
+            let mut image = numbered(2, 2);
+            let turns = half.turn(&mut image, &mut ChaCha12Rng::seed_from_u64(seed));
+            let mut expected = numbered(2, 2);
+            (0..turns).for_each(|_| quarter_turn(&mut expected));
+            assert_eq!(image, expected);
+            found[turns] += 1;
+        }
+        assert!(found[0] > 150 && found[1..].iter().all(|&count| count > 40), "{found:?}");
+        let none = Augmentation { turns: 0.0, ..half };
+        assert_eq!((half.classes(5), none.classes(5)), (20, 5));
+        assert_eq!(none.turn(&mut numbered(2, 2), &mut ChaCha12Rng::seed_from_u64(1)), 0);
+    }
+
+    #[test]
     fn the_same_numbers_give_the_same_image_of_the_wanted_size() {
-        let all = Augmentation { crop: Crop::Resized, jitter: 0.4, flip: true };
+        let all = Augmentation { crop: Crop::Resized, jitter: 0.4, flip: true, turns: 0.0 };
         let image = numbered(9, 7);
         let draw = |seed| all.apply(&image, 6, &mut ChaCha12Rng::seed_from_u64(seed));
         assert_eq!(draw(3), draw(3));

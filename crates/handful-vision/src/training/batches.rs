@@ -22,7 +22,7 @@ const AHEAD: usize = 3;
 pub(crate) struct Batch {
     /// `[images, 3, size, size]`.
     pub pixels: Vec<f32>,
-    /// The class of each image.
+    /// The class of each image; that of a turned image comes after those of images with fewer turns.
     pub classes: Vec<i64>,
 }
 
@@ -64,18 +64,20 @@ impl BatchSource<'_> {
     fn batch(&self, epoch: usize, step: usize, order: &[usize]) -> Result<Batch, DataError> {
         let first = step * self.batch;
         let places: Vec<usize> = (first..(first + self.batch).min(order.len())).collect();
-        let size = self.preparation.size;
+        let (size, classes) = (self.preparation.size, self.dataset.classes());
         let images = places
             .par_iter()
             .map(|&place| {
                 let image = self.dataset.load(order[place])?;
                 let mut random = generator(self.seed, epoch, place as u64 + 1);
-                Ok(self.preparation.normalise(&self.augmentation.apply(&image, size, &mut random)))
+                let mut image = self.augmentation.apply(&image, size, &mut random);
+                let turns = self.augmentation.turn(&mut image, &mut random);
+                let class = classes.class_of_row(order[place]).unwrap_or_default() + turns * classes.len();
+                Ok((self.preparation.normalise(&image), class as i64))
             })
-            .collect::<Result<Vec<Vec<f32>>, DataError>>()?;
-        let class =
-            |place: &usize| self.dataset.classes().class_of_row(order[*place]).unwrap_or_default() as i64;
-        Ok(Batch { pixels: images.concat(), classes: places.iter().map(class).collect() })
+            .collect::<Result<Vec<(Vec<f32>, i64)>, DataError>>()?;
+        let (images, classes): (Vec<Vec<f32>>, Vec<i64>) = images.into_iter().unzip();
+        Ok(Batch { pixels: images.concat(), classes })
     }
 
     /// Makes batches on a thread of their own, from a step of an epoch to the end of the training.

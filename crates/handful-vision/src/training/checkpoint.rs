@@ -1,7 +1,7 @@
 //! What a training needs to go on as if it had never stopped: weights, velocities, and where it was.
 //!
 //! `last.safetensors` holds all of it in one file, so there is no moment at which two files disagree.
-//! `best.safetensors` holds the network alone, as of the best validation.
+//! `best.safetensors` holds the network alone, as of the best validation; averaged, where weights are averaged.
 
 use std::path::Path;
 
@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::model::Model;
 use super::settings::Settings;
 use super::sgd::Sgd;
-use crate::backbone::BackboneHeader;
+use crate::backbone::{AVERAGED, BackboneHeader};
 use crate::error::VisionError;
+use crate::networks::Network;
 use crate::tensors::{self, Array, Arrays, Misfit, values_of};
 use crate::weights::{self, Precision};
 
@@ -62,14 +63,11 @@ struct Header {
 const VELOCITY: &str = "velocity.";
 
 /// Writes a checkpoint.
-pub fn save(
-    path: &Path,
-    model: &Model,
-    sgd: &Sgd,
-    settings: &Settings,
-    progress: &Progress,
-) -> Result<(), VisionError> {
-    let mut arrays = Arrays::new();
+pub fn save(path: &Path, checkpoint: &Checkpoint) -> Result<(), VisionError> {
+    let Checkpoint { model, sgd, average, settings, progress } = checkpoint;
+    let averaged = average.iter().flatten();
+    let mut arrays: Arrays =
+        averaged.map(|(name, array)| (format!("{AVERAGED}{name}"), array.clone())).collect();
     for named in tensors::collect(model) {
         if let Some(velocity) = sgd.velocity(&named.id) {
             let array = Array { shape: named.array.shape.clone(), values: values_of(velocity) };
@@ -89,12 +87,11 @@ pub fn save(
 /// Writes the network alone.
 pub fn save_network(
     path: &Path,
-    model: &Model,
+    network: &Network,
     settings: &Settings,
     precision: Precision,
 ) -> Result<(), VisionError> {
-    let arrays =
-        tensors::collect(&model.network).into_iter().map(|named| (named.name, named.array)).collect();
+    let arrays = tensors::collect(network).into_iter().map(|named| (named.name, named.array)).collect();
     weights::write(path, &arrays, &to_json(path, &BackboneHeader::of(settings))?, precision)
 }
 
@@ -109,6 +106,8 @@ pub struct Checkpoint {
     pub model: Model,
     /// The optimiser.
     pub sgd: Sgd,
+    /// The averaged weights of the network, where they are averaged.
+    pub average: Option<Arrays>,
     /// The settings it was trained with.
     pub settings: Settings,
     /// Where it was.
@@ -140,5 +139,7 @@ pub fn load(path: &Path, device: &Device) -> Result<Checkpoint, VisionError> {
             sgd.set_velocity(named.id, velocity);
         }
     }
-    Ok(Checkpoint { model, sgd, settings, progress: header.progress })
+    let averaged = |(name, array): (String, Array)| Some((name.strip_prefix(AVERAGED)?.to_owned(), array));
+    let average = (settings.averaging > 0.0).then(|| file.arrays.into_iter().filter_map(averaged).collect());
+    Ok(Checkpoint { model, sgd, average, settings, progress: header.progress })
 }

@@ -1,6 +1,7 @@
 //! Pretraining on base classes.
 
 pub mod augment;
+pub(crate) mod average;
 pub(crate) mod batches;
 pub mod checkpoint;
 pub mod metrics;

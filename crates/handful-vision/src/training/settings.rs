@@ -31,6 +31,10 @@ pub struct Settings {
     pub weight_decay: f64,
     /// Probability that is taken from the right class and given to the others.
     pub smoothing: f64,
+    /// How much of the average of earlier weights is kept in each step; the averaged network is what is validated and
+    /// used. None is kept where it is 0: the network is the last step's.
+    #[serde(default)]
+    pub averaging: f64,
     /// Classes of a validation task.
     pub validation_ways: usize,
     /// Decides weights, order and augmentation.
@@ -51,7 +55,7 @@ impl Settings {
         let tim = Self {
             backbone,
             preparation: Preparation { enlarge: true, ..Preparation::imagenet(size) },
-            augmentation: Augmentation { crop: Crop::Resized, jitter: 0.4, flip: true },
+            augmentation: Augmentation { crop: Crop::Resized, jitter: 0.4, flip: true, turns: 0.0 },
             epochs: 90,
             batch: 256,
             rate: 0.1,
@@ -59,6 +63,7 @@ impl Settings {
             momentum: 0.9,
             weight_decay: 1e-4,
             smoothing: 0.1,
+            averaging: 0.0,
             validation_ways: 5,
             seed: 1,
         };
@@ -70,7 +75,7 @@ impl Settings {
             }
             "compact" => Ok(Self {
                 preparation: Preparation::imagenet(size),
-                augmentation: Augmentation { crop: Crop::Padded(size / 8), jitter: 0.0, flip: true },
+                augmentation: Augmentation { crop: Crop::Padded(size / 8), jitter: 0.0, ..tim.augmentation },
                 epochs: 10,
                 batch: 64,
                 rate: 0.05,
@@ -115,6 +120,14 @@ impl Settings {
                 self.smoothing.to_string(),
                 "it must be from 0 to below 1".to_owned(),
             );
+        }
+        if !(0.0..1.0).contains(&self.averaging) {
+            let requirement = "it must be from 0 to below 1".to_owned();
+            return refuse("averaging", self.averaging.to_string(), requirement);
+        }
+        if !(0.0..=1.0).contains(&self.augmentation.turns) {
+            let requirement = "it must be from 0 to 1".to_owned();
+            return refuse("share of turned images", self.augmentation.turns.to_string(), requirement);
         }
         if !(self.weight_decay.is_finite() && self.weight_decay >= 0.0) {
             return refuse("weight decay", self.weight_decay.to_string(), "it must be at least 0".to_owned());

@@ -4,19 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use burn::module::Module;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use handful_data::datasets::ImageDataset;
 
+use super::average::{averaged, take_in};
 use super::batches::{Batch, BatchSource};
 use super::checkpoint::{self, Checkpoint, EpochMetrics, Progress};
 use super::model::Model;
 use super::settings::Settings;
 use super::sgd::Sgd;
 use super::validation::Validation;
+use crate::backbone::Backbone;
 use crate::error::VisionError;
 use crate::files::{io_error, replace};
-use crate::tensors;
+use crate::tensors::{self, Arrays};
 use crate::weights::Precision;
 
 /// What a training is told to do.
@@ -27,6 +28,8 @@ pub struct Job<'a> {
     pub validation: Option<&'a ImageDataset>,
     /// The settings; those of the checkpoint count where one is resumed, except for the number of epochs.
     pub settings: Settings,
+    /// Weights to begin with instead of drawn ones.
+    pub begin_with: Option<Backbone>,
     /// The folder for checkpoints and metrics.
     pub folder: &'a Path,
     /// Whether to go on from the folder's last checkpoint.
@@ -112,19 +115,32 @@ fn start(job: &Job<'_>, device: &Device) -> Result<Checkpoint, VisionError> {
     let classes = job.base.classes().len();
     if job.resume && path.exists() {
         let mut found = checkpoint::load(&path, device)?;
-        if found.model.classes() != classes {
-            let reason =
-                format!("it was trained on {} classes, but the dataset has {classes}", found.model.classes());
+        let (known, expected) = (found.model.classes(), found.settings.augmentation.classes(classes));
+        if known != expected {
+            let reason = format!("it was trained on {known} classes, but the dataset has {expected}");
             return Err(VisionError::Weights { path, reason });
         }
         found.settings.epochs = job.settings.epochs;
         return Ok(found);
     }
     let settings = job.settings.clone();
-    let model = tensors::draw(Model::new(&settings, classes, device), settings.seed);
+    let outputs = settings.augmentation.classes(classes);
+    let mut model = tensors::draw(Model::new(&settings, outputs, device), settings.seed);
+    if let Some(arrays) = job.begin_with.as_ref().and_then(Backbone::arrays) {
+        let (network, misfits) = tensors::apply(model.network, &arrays);
+        if !misfits.is_empty() {
+            return Err(VisionError::Setting {
+                setting: "weights to begin with",
+                value: job.begin_with.as_ref().map(Backbone::description).unwrap_or_default(),
+                requirement: format!("they must be of the network {}", settings.backbone),
+            });
+        }
+        model.network = network;
+    }
     let sgd = Sgd::new(settings.momentum, settings.weight_decay);
-    let start = Checkpoint { model, sgd, settings, progress: Progress::default() };
-    checkpoint::save(&path, &start.model, &start.sgd, &start.settings, &start.progress)?;
+    let average = (settings.averaging > 0.0).then(Arrays::new);
+    let start = Checkpoint { model, sgd, average, settings, progress: Progress::default() };
+    checkpoint::save(&path, &start)?;
     Ok(start)
 }
 
@@ -172,7 +188,7 @@ impl Run<'_> {
     }
 
     fn step(&mut self, batch: Batch) -> Result<(), VisionError> {
-        let Checkpoint { model, sgd, settings, progress } = &mut self.state;
+        let Checkpoint { model, sgd, average, settings, progress } = &mut self.state;
         let size = settings.preparation.size;
         let count = batch.classes.len();
         let images = TensorData::new(batch.pixels, [count, 3, size, size]);
@@ -188,6 +204,10 @@ impl Run<'_> {
         }
         let mut gradients = loss.backward();
         *model = sgd.step(model.clone(), &mut gradients, rate);
+        if let Some(average) = average {
+            let steps = progress.epoch * self.steps + progress.step;
+            take_in(average, &model.network, settings.averaging, steps);
+        }
         progress.step += 1;
         progress.loss_sum += f64::from(value);
         progress.correct += correct;
@@ -195,7 +215,7 @@ impl Run<'_> {
     }
 
     fn end_epoch(&mut self, began: Instant, report: &mut dyn FnMut(Event<'_>)) -> Result<(), VisionError> {
-        let network = self.state.model.network.valid();
+        let network = averaged(&self.state.model.network, self.state.average.as_ref());
         let inner = self.device.clone().inner();
         let validation = self.validation.as_ref().map(|validation| validation.accuracy(&network, &inner));
         let progress = &mut self.state.progress;
@@ -221,7 +241,7 @@ impl Run<'_> {
         if is_best {
             progress.best = validation;
             let path = best_network(self.job.folder);
-            checkpoint::save_network(&path, &self.state.model, &self.state.settings, Precision::Full)?;
+            checkpoint::save_network(&path, &network, &self.state.settings, Precision::Full)?;
         }
         self.save()?;
         let history = &self.state.progress.history;
@@ -230,8 +250,7 @@ impl Run<'_> {
     }
 
     fn save(&mut self) -> Result<(), VisionError> {
-        let Checkpoint { model, sgd, settings, progress } = &self.state;
-        checkpoint::save(&last_checkpoint(self.job.folder), model, sgd, settings, progress)?;
+        checkpoint::save(&last_checkpoint(self.job.folder), &self.state)?;
         self.saved = Instant::now();
         Ok(())
     }

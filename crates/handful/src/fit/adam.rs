@@ -62,7 +62,7 @@ impl<T: Scalar> Parameters<T> {
         self.second_of_length = T::ZERO;
     }
 
-    /// One step down the gradient.
+    /// Takes one step down the gradient.
     pub fn step(&mut self, kernels: &Kernels<T>, step: AdamStep<T>, scale: StepScale) {
         match scale {
             StepScale::Coordinate => kernels.adam(

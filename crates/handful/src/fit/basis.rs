@@ -25,7 +25,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// The task in this basis; inner products stay what they are. Without a copy where there is nothing to do.
+    /// Writes a task in this basis; inner products stay what they are. Makes no copy where there is nothing to do.
     pub fn applied<T: Scalar>(self, task: Cow<Task<T>>) -> Cow<Task<T>> {
         let pool_rows = match task.unlabeled() {
             Unlabeled::Query => 0,

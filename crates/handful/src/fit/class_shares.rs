@@ -111,7 +111,8 @@ pub(crate) struct Blend {
 mod tests {
     use super::*;
 
-    const SHARES: SharesParams = SharesParams { balance_threshold: 0.9, balance_width: 0.01, ..SharesParams::ADAPTIVE };
+    const SHARES: SharesParams =
+        SharesParams { balance_threshold: 0.9, balance_width: 0.01, ..SharesParams::ADAPTIVE };
 
     #[test]
     fn a_balanced_pool_is_pulled_to_equal_shares_and_others_to_their_own() {

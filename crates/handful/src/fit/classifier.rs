@@ -14,7 +14,7 @@ pub struct LinearClassifier<T> {
 }
 
 impl<T: Scalar> LinearClassifier<T> {
-    /// The paper's start, divided by a temperature: `W = 2 mu / T`, `b = -|mu|^2 / T`, so that the logits are
+    /// Starts as the paper does, divided by a temperature: `W = 2 mu / T`, `b = -|mu|^2 / T`, so that the logits are
     /// `(|z|^2 - |z - mu|^2) / T`: nearest prototype. The paper has T = 1, its authors' code 64 (1-shot) and 32.
     pub fn from_prototypes(prototypes: &Matrix<T>, temperature: T) -> Self {
         let mut weights = prototypes.clone();
@@ -45,7 +45,7 @@ impl<T: Scalar> LinearClassifier<T> {
         logits
     }
 
-    /// Probability of each class for each row.
+    /// Returns the probability of each class for each row.
     pub fn probabilities(&self, rows: &Matrix<T>) -> Matrix<T> {
         let mut probabilities = self.logits(rows);
         softmax_rows(&mut probabilities);
@@ -53,7 +53,7 @@ impl<T: Scalar> LinearClassifier<T> {
     }
 }
 
-/// The mean of each class's rows. Every class must have one.
+/// Computes the mean of each class's rows. Every class must have one.
 pub fn prototypes<T: Scalar>(rows: &Matrix<T>, labels: &[usize], ways: usize) -> Matrix<T> {
     weighted_prototypes(rows, labels.iter().map(|&label| (label, 1.0)), ways)
 }
@@ -80,7 +80,7 @@ pub(crate) fn weighted_prototypes<T: Scalar>(
     Matrix::from_vec(ways, columns, sums.into_iter().map(T::from_f64).collect())
 }
 
-/// Softmax of each row, in place.
+/// Replaces each row by its softmax.
 pub fn softmax_rows<T: Scalar>(logits: &mut Matrix<T>) {
     for row in 0..logits.rows() {
         let row = logits.row_mut(row);

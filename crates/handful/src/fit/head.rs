@@ -73,7 +73,7 @@ impl SoftmaxHead {
         Self::from_fitted(Matrix::from_vec(ways, dim + 1, point))
     }
 
-    /// [`Self::fit`] in single precision, as [`Self::fit_soft`] does it.
+    /// Fits as [`Self::fit`] does, in single precision.
     pub fn fit_single(
         rows: &Matrix<f32>,
         examples: &[Example],
@@ -113,12 +113,12 @@ impl SoftmaxHead {
         Self::from_fitted(fitted)
     }
 
-    /// Weights and, behind each class's weights, its bias.
+    /// Returns the weights and, behind each class's weights, its bias.
     pub fn fitted(&self) -> &Matrix<f64> {
         &self.fitted
     }
 
-    /// Probability of each class for every row.
+    /// Returns the probability of each class for every row.
     pub fn probabilities(&self, rows: &Matrix<f32>) -> Matrix<f32> {
         let (columns, ways) = (rows.columns(), self.weights.rows());
         let mut out = Matrix::zeros(rows.rows(), ways);

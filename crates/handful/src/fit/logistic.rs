@@ -27,7 +27,7 @@ impl LogisticClassifier {
         Self { rows: fit_weighted(rows, &examples, ways, stop, None) }
     }
 
-    /// Probability of each class.
+    /// Returns the probability of each class.
     pub fn probabilities(&self, rows: &Matrix<f64>) -> Matrix<f64> {
         let mut out = Matrix::zeros(rows.rows(), self.rows.rows());
         for row in 0..rows.rows() {

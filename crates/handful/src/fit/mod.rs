@@ -71,6 +71,9 @@ pub struct FitParams {
 
 impl FitParams {
     /// Checks every value's range.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         self.objective.check()?;
         check_range("temperature", self.temperature, self.temperature > 0.0, "a number above 0")?;
@@ -93,7 +96,7 @@ pub(crate) fn has_five_shots(mean_shots: f64) -> bool {
 }
 
 impl FitParams {
-    /// The parameters with the temperature that suits a task's labelled rows per class.
+    /// Returns the parameters with the temperature that suits a task's labelled rows per class.
     pub fn for_shots(&self, mean_shots: f64) -> Self {
         let many = has_five_shots(mean_shots);
         let temperature = if many { self.temperature_five_shot } else { self.temperature };
@@ -143,6 +146,9 @@ pub struct Fitter<'a, T: Scalar> {
 
 impl<'a, T: Scalar> Fitter<'a, T> {
     /// Prepares fits with given labels on `anchors` and none on `pool`.
+    ///
+    /// # Errors
+    /// [`TaskError::KernelTooLarge`] where the kernel of the pool would not fit.
     pub fn new(
         params: &'a FitParams,
         ways: usize,
@@ -261,12 +267,12 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         self
     }
 
-    /// Number of classes.
+    /// Returns the number of classes.
     pub fn ways(&self) -> usize {
         self.ways
     }
 
-    /// The rows without given labels.
+    /// Returns the rows without given labels.
     pub fn pool(&self) -> &'a Matrix<T> {
         self.pool
     }
@@ -395,8 +401,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             marginal_entropy,
             dependence: trace_value.to_f64() / (pairs * pairs),
             loss: weighted + weights.conditional * conditional_entropy
-                - weights.marginal
-                    * (marginal_entropy + self.unlabelled.log_share_mean(&self.log_shares))
+                - weights.marginal * (marginal_entropy + self.unlabelled.log_share_mean(&self.log_shares))
                 - weights.trace * trace_value.to_f64(),
         }
     }

@@ -147,7 +147,7 @@ impl PoolClassifier {
         }
     }
 
-    /// Value and gradient of the loss with respect to the prototypes, for checking.
+    /// Returns value and gradient of the loss with respect to the prototypes, for checking.
     pub fn loss(
         &self,
         rows: &Matrix<f32>,
@@ -161,7 +161,7 @@ impl PoolClassifier {
         (value, gradient)
     }
 
-    /// The same classifier as weights and biases of a linear one: `W = 2 w / T`, `b = -|w|^2 / T`.
+    /// Writes it as a linear classifier: `W = 2 w / T`, `b = -|w|^2 / T`.
     pub fn linear(&self) -> (Matrix<f32>, Vec<f32>) {
         let scale = (2.0 / self.temperature) as f32;
         let mut weights = self.prototypes.clone();

@@ -64,7 +64,7 @@ impl<T: Scalar> Segment<T> {
         }
     }
 
-    /// Residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
+    /// Writes the residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
     ///
     /// With respect to a prediction p of U rows, the loss changes by
     /// `(2 lambda / s^2) pull + (w_marg / U) log (pbar / t) - (w_cond / U) log p`, up to a constant that the softmax chain
@@ -135,12 +135,12 @@ impl<T: Scalar> Segment<T> {
         }
     }
 
-    /// Residuals of one class, without padding.
+    /// Returns the residuals of one class, without padding.
     pub fn class_residuals(&self, class: usize) -> &[T] {
         &self.residuals.row(class)[..self.count()]
     }
 
-    /// Weighted cross-entropy of the labelled rows.
+    /// Returns the weighted cross-entropy of the labelled rows.
     pub fn cross_entropy(&self, labelled: &[Labelled<T>]) -> f64 {
         let loss = |label: &Labelled<T>| {
             label.weight * (self.log_normalizer[label.row] - self.logits.row(label.class)[label.row])
@@ -148,7 +148,7 @@ impl<T: Scalar> Segment<T> {
         labelled.iter().map(|label| loss(label).to_f64()).sum()
     }
 
-    /// H(Y|X) and H(Y) of the current predictions; zero without rows.
+    /// Returns H(Y|X) and H(Y) of the current predictions; zero without rows.
     pub fn entropies(&self) -> (f64, f64) {
         if self.count() == 0 {
             return (0.0, 0.0);
@@ -167,13 +167,13 @@ impl<T: Scalar> Segment<T> {
         (conditional / self.count() as f64, marginal)
     }
 
-    /// `sum_c pbar_c log t_c`: what the pull towards given shares adds to H(Y).
+    /// Returns `sum_c pbar_c log t_c`: what the pull towards given shares adds to H(Y).
     pub fn log_share_mean(&self, log_shares: &[T]) -> f64 {
         let term = |(class, share): (usize, &T)| (self.mean_prediction(class) * *share).to_f64();
         if self.count() == 0 { 0.0 } else { log_shares.iter().enumerate().map(term).sum() }
     }
 
-    /// The likeliest class of each row.
+    /// Returns the likeliest class of each row.
     pub fn labels(&self) -> Vec<usize> {
         let of_row =
             |row: usize| (0..self.ways()).map(|class| self.logits.row(class)[row]).collect::<Vec<_>>();

@@ -14,9 +14,12 @@ pub(crate) fn check_size(method: &'static str, rows: usize) -> Result<(), TaskEr
     Ok(())
 }
 
-/// The `count` rows most similar to `row`, itself left out, most similar first; equals in the order of the rows.
-pub(crate) fn nearest(similarities: &Matrix<f64>, row: usize, count: usize) -> Vec<usize> {
-    let own = similarities.row(row);
+/// The `count` rows most similar to `row`, itself left out, most similar first; equals in the order of the rows. `own` is
+/// the similarity of every row to it.
+///
+/// Tasks are compared through the Gram matrix they have anyway; the rows of a pool by [`super::neighbours`], which never
+/// holds one.
+pub(crate) fn nearest(own: &[f64], row: usize, count: usize) -> Vec<usize> {
     let count = count.min(own.len().saturating_sub(1));
     let mut best: Vec<usize> = Vec::with_capacity(count + 1);
     if count == 0 {
@@ -90,7 +93,7 @@ mod tests {
 
     #[test]
     fn neighbours_leave_the_row_out_and_are_ordered() {
-        let similarities = Matrix::from_vec(1, 5, vec![1.0, 0.2, 0.9, 0.9, 0.5]);
+        let similarities = [1.0, 0.2, 0.9, 0.9, 0.5];
         assert_eq!(nearest(&similarities, 0, 3), vec![2, 3, 4]);
         assert_eq!(nearest(&similarities, 0, 0), Vec::<usize>::new());
         assert_eq!(nearest(&similarities, 0, 99), vec![2, 3, 4, 1]);

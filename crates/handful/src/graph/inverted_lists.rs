@@ -59,17 +59,17 @@ impl InvertedLists {
         Self { centres, anchors: anchors.gather(&order), numbers, starts }
     }
 
-    /// Number of anchors.
+    /// Returns the number of anchors.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether there are none.
+    /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The nearest anchors of unit rows, nearest first; fewer than `wanted` where fewer are found.
+    /// Finds the nearest anchors of unit rows, nearest first; fewer than `wanted` where fewer are found.
     pub fn nearest(&self, rows: &Matrix<f32>, wanted: usize) -> Vec<Vec<Near>> {
         let columns = rows.columns().max(1);
         let blocks = rows.as_slice().par_chunks(BLOCK * columns);

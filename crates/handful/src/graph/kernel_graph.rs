@@ -39,12 +39,12 @@ pub enum KernelGraph {
 }
 
 impl KernelGraph {
-    /// The kernel of unit rows with every row compared with every other.
+    /// Makes the kernel of unit rows with every row compared with every other.
     pub fn exact(rows: &Matrix<f32>, neighbours: usize) -> Self {
         Self::Exact(Neighbours::among(rows, neighbours))
     }
 
-    /// The kernel of unit rows through `count` landmarks.
+    /// Makes the kernel of unit rows through `count` landmarks.
     pub fn landmarks(rows: &Matrix<f32>, count: usize, neighbours: usize) -> Self {
         let landmarks = choose_landmarks(rows, count);
         Self::from_landmark_neighbours(Neighbours::find(rows, &landmarks, neighbours), landmarks.rows())
@@ -55,7 +55,7 @@ impl KernelGraph {
         Self::Landmarks { of_row, starts, rows }
     }
 
-    /// The kernel of some rows alone. An exact one becomes the whole of itself: it is only restricted when large.
+    /// Makes the kernel of some rows alone. An exact one becomes the whole of itself: it is only restricted when large.
     pub fn restricted(&self, rows: &[usize]) -> Option<Self> {
         match self {
             Self::Exact(_) => None,
@@ -65,7 +65,7 @@ impl KernelGraph {
         }
     }
 
-    /// `start` mixed with its kernel average: one round of `Y <- (1 - share) Y0 + share K Y`.
+    /// Mixes `start` with its kernel average: one round of `Y <- (1 - share) Y0 + share K Y`.
     pub fn round(&self, start: &Matrix<f32>, current: &Matrix<f32>, share: f32) -> Matrix<f32> {
         let columns = start.columns();
         let (lists, source) = match self {
@@ -92,7 +92,7 @@ impl KernelGraph {
         out
     }
 
-    /// Several rounds.
+    /// Runs several rounds.
     pub fn smooth(&self, start: &Matrix<f32>, share: f64, rounds: usize) -> Matrix<f32> {
         let first = (rounds > 0).then(|| self.round(start, start, share as f32));
         let Some(first) = first else { return start.clone() };
@@ -121,7 +121,7 @@ fn choose_landmarks(rows: &Matrix<f32>, count: usize) -> Matrix<f32> {
     spherical_means(&sample, count, LANDMARK_STEPS)
 }
 
-/// K-means on the sphere, from evenly spread rows.
+/// Finds means by k-means on the sphere, from evenly spread rows.
 pub fn spherical_means(rows: &Matrix<f32>, count: usize, steps: usize) -> Matrix<f32> {
     let mut centres = rows.gather(&evenly_spread(rows.rows(), count));
     for _ in 0..steps {

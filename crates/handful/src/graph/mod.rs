@@ -8,7 +8,7 @@ pub(crate) mod propagation;
 pub(crate) mod smoothing;
 pub mod weighted;
 
-/// `count` of `rows` row numbers, evenly spread, rising.
+/// Picks `count` of `rows` row numbers, evenly spread, rising.
 pub fn evenly_spread(rows: usize, count: usize) -> Vec<usize> {
     let count = count.min(rows);
     (0..count).map(|at| at * rows / count.max(1)).collect()

@@ -92,18 +92,18 @@ impl Neighbours {
         Self { per_row, anchors: found.collect::<Vec<_>>().concat() }
     }
 
-    /// The anchors of a row, nearest first.
+    /// Returns the anchors of a row, nearest first.
     pub fn of_row(&self, row: usize) -> &[u32] {
         &self.anchors[row * self.per_row..(row + 1) * self.per_row]
     }
 
-    /// The neighbours of some rows alone.
+    /// Keeps the neighbours of some rows alone.
     pub fn of_rows(&self, rows: &[usize]) -> Self {
         let anchors = rows.iter().flat_map(|&row| self.of_row(row)).copied().collect();
         Self { per_row: self.per_row, anchors }
     }
 
-    /// For every anchor the rows that have it, rising: where each anchor's list begins, and the lists.
+    /// Lists for every anchor the rows that have it, rising: where each anchor's list begins, and the lists.
     pub fn reversed(&self, anchors: usize) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0usize; anchors + 1];
         self.anchors.iter().for_each(|&anchor| starts[anchor as usize + 1] += 1);

@@ -8,46 +8,14 @@
 use nalgebra::{Cholesky, DMatrix};
 
 use crate::linalg::Matrix;
-
-/// When conjugate gradients stop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct CgStop {
-    /// Residual norm relative to the right-hand side's, of every column.
-    pub tolerance: f64,
-    /// The most steps.
-    pub max_steps: usize,
-}
+use crate::linalg::conjugate_gradients::{CgStop, conjugate_gradients};
 
 /// Steps and precision for those who want the solution rather than somebody's approximation of it.
 pub(crate) const EXACT: CgStop = CgStop { tolerance: 1e-10, max_steps: 1000 };
 
 /// `(I - alpha S)^-1 Y`.
 pub(crate) fn propagate(graph: &Matrix<f64>, alpha: f64, labels: &Matrix<f64>, stop: CgStop) -> Matrix<f64> {
-    let columns = labels.columns();
-    let mut solution = Matrix::zeros(labels.rows(), columns);
-    let mut residual = labels.clone();
-    let mut direction = labels.clone();
-    let mut image = Matrix::zeros(labels.rows(), columns);
-    let mut squares = column_squares(&residual, &residual);
-    let goals: Vec<f64> = squares.iter().map(|square| square * stop.tolerance * stop.tolerance).collect();
-    for _ in 0..stop.max_steps {
-        if squares.iter().zip(&goals).all(|(square, goal)| square <= goal) {
-            break;
-        }
-        apply(graph, alpha, &direction, &mut image);
-        let curvature = column_squares(&direction, &image);
-        let steps: Vec<f64> = squares.iter().zip(&curvature).map(|(s, c)| ratio(*s, *c)).collect();
-        let each = solution.as_mut_slice().iter_mut().zip(direction.as_slice());
-        each.enumerate().for_each(|(at, (x, d))| *x += steps[at % columns] * d);
-        let each = residual.as_mut_slice().iter_mut().zip(image.as_slice());
-        each.enumerate().for_each(|(at, (r, a))| *r -= steps[at % columns] * a);
-        let new_squares = column_squares(&residual, &residual);
-        let turns: Vec<f64> = new_squares.iter().zip(&squares).map(|(n, s)| ratio(*n, *s)).collect();
-        let each = direction.as_mut_slice().iter_mut().zip(residual.as_slice());
-        each.enumerate().for_each(|(at, (d, r))| *d = r + turns[at % columns] * *d);
-        squares = new_squares;
-    }
-    solution
+    conjugate_gradients(|x, out| apply(graph, alpha, x, out), labels, None, stop)
 }
 
 /// `(I - alpha S)^-1`; the identity in the impossible case that rounding made the matrix indefinite.
@@ -69,19 +37,6 @@ fn apply(graph: &Matrix<f64>, alpha: f64, x: &Matrix<f64>, out: &mut Matrix<f64>
         }
         to.iter_mut().zip(x.row(row)).for_each(|(to, from)| *to = from - alpha * *to);
     }
-}
-
-fn column_squares(a: &Matrix<f64>, b: &Matrix<f64>) -> Vec<f64> {
-    let mut sums = vec![0.0; a.columns()];
-    for (a, b) in a.iter_rows().zip(b.iter_rows()) {
-        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += a * b);
-    }
-    sums
-}
-
-/// A column that is solved already takes no step.
-fn ratio(a: f64, b: f64) -> f64 {
-    if b > 0.0 { a / b } else { 0.0 }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@
 //! The inverse is never made: `I - alpha S` has its eigenvalues between `1 - alpha` and `1 + alpha`, where the
 //! Chebyshev iteration halves the error in about `sqrt(2 / (1 - alpha))` sparse products.
 
+use crate::graph::dense::nearest;
 use crate::linalg::Matrix;
 use crate::linalg::dense::inner_products;
 use crate::scalar::Scalar;
@@ -39,17 +40,11 @@ fn normalised_graph<T: Scalar>(rows: &Matrix<T>, neighbours: usize) -> Sparse {
     let all: Vec<usize> = (0..count).collect();
     for block in all.chunks(BLOCK) {
         let likeness = inner_products(&rows.gather(block), rows);
-        let mut order: Vec<(f64, usize)> = Vec::with_capacity(count);
         for (at, &row) in block.iter().enumerate() {
-            order.clear();
-            let values = likeness.row(at).iter().map(|value| value.to_f64()).zip(0..);
-            order.extend(values.filter(|&(_, other)| other != row));
-            let kept = neighbours.min(order.len());
-            // The most alike first; of equals the first row, so that the choice is one and the same everywhere.
-            order.select_nth_unstable_by(kept - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            for &(value, other) in order[..kept].iter().filter(|(value, _)| *value > 0.0) {
-                graph[row].push((other, 0.5 * value));
-                graph[other].push((row, 0.5 * value));
+            let own: Vec<f64> = likeness.row(at).iter().map(|value| value.to_f64()).collect();
+            for other in nearest(&own, row, neighbours).into_iter().filter(|&other| own[other] > 0.0) {
+                graph[row].push((other, 0.5 * own[other]));
+                graph[other].push((row, 0.5 * own[other]));
             }
         }
     }

@@ -20,12 +20,13 @@ use rayon::prelude::*;
 use super::neighbours::Neighbours;
 use crate::fit::head::Example;
 use crate::linalg::Matrix;
+use crate::linalg::conjugate_gradients::{CgStop, conjugate_gradients};
 use crate::linalg::sums::dot_by_lanes;
 
 /// Rows handled at a time by one thread.
 const BLOCK: usize = 256;
-/// Steps of conjugate gradients.
-const STEPS: usize = 12;
+/// A dozen steps of conjugate gradients, however good the solution is by then.
+const STEPS: CgStop = CgStop { tolerance: 0.0, max_steps: 12 };
 /// e of Poisson learning.
 const POISSON_SHIFT: f32 = 1e-2;
 /// What the degree of an isolated row is taken as.
@@ -86,7 +87,7 @@ impl WeightedGraph {
         Self { starts, columns, weights, degrees }
     }
 
-    /// The neighbours of a row and their weights.
+    /// Returns the neighbours of a row and their weights.
     pub fn of_row(&self, row: usize) -> impl Iterator<Item = (usize, f32)> {
         let range = self.starts[row]..self.starts[row + 1];
         self.columns[range.clone()]
@@ -99,11 +100,11 @@ impl WeightedGraph {
     fn combine(
         &self,
         values: &Matrix<f32>,
+        out: &mut Matrix<f32>,
         own: impl Fn(usize) -> f32 + Sync,
         weigh: impl Fn(usize, usize, f32) -> f32 + Sync,
-    ) -> Matrix<f32> {
+    ) {
         let columns = values.columns();
-        let mut out = Matrix::zeros(values.rows(), columns);
         out.as_mut_slice().par_chunks_mut((BLOCK * columns).max(1)).enumerate().for_each(|(block, out)| {
             for (at, out) in out.chunks_exact_mut(columns.max(1)).enumerate() {
                 let row = block * BLOCK + at;
@@ -117,22 +118,23 @@ impl WeightedGraph {
                 }
             }
         });
-        out
     }
 
-    /// `(1 - share) x + share D^-1 W x`, several times.
+    /// Replaces x by `(1 - share) x + share D^-1 W x`, several times.
     pub fn smooth(&self, values: &Matrix<f32>, share: f32, rounds: usize) -> Matrix<f32> {
         let mut current = values.clone();
+        let mut next = Matrix::zeros(values.rows(), values.columns());
         for _ in 0..rounds {
             let own = |row: usize| if self.degrees[row] > 0.0 { 1.0 - share } else { 1.0 };
-            current = self.combine(&current, own, |row, _, weight| {
+            self.combine(&current, &mut next, own, |row, _, weight| {
                 share * weight / self.degrees[row].max(LEAST_DEGREE)
             });
+            std::mem::swap(&mut current, &mut next);
         }
         current
     }
 
-    /// Laplace learning; one distribution over the classes for every row.
+    /// Runs Laplace learning; one distribution over the classes for every row.
     pub fn laplace(&self, given: &[Example], ways: usize) -> Matrix<f32> {
         let count = self.degrees.len();
         let mut labelled = vec![false; count];
@@ -142,24 +144,28 @@ impl WeightedGraph {
             fixed.row_mut(example.row)[example.class] = 1.0;
         }
         let degree = |row: usize| self.degrees[row] + LEAST_DEGREE;
-        let right = self.combine(
+        let mut right = Matrix::zeros(count, ways);
+        self.combine(
             &fixed,
+            &mut right,
             |_| 0.0,
             |row, other, weight| {
                 if labelled[other] && !labelled[row] { weight } else { 0.0 }
             },
         );
-        let system = |x: &Matrix<f32>| {
+        let system = |x: &Matrix<f32>, out: &mut Matrix<f32>| {
             let own = |row: usize| if labelled[row] { 1.0 } else { degree(row) };
             self.combine(
                 x,
+                out,
                 own,
                 |row, other, weight| {
                     if labelled[row] || labelled[other] { 0.0 } else { -weight }
                 },
-            )
+            );
         };
-        let mut solved = conjugate_gradients(system, &right, |row| 1.0 / degree(row));
+        let precondition: Vec<f32> = (0..count).map(|row| 1.0 / degree(row)).collect();
+        let mut solved = conjugate_gradients(system, &right, Some(&precondition), STEPS);
         let floor = 1e-4 / ways as f32;
         for (row, &labelled) in labelled.iter().enumerate() {
             let values = solved.row_mut(row);
@@ -173,7 +179,7 @@ impl WeightedGraph {
         solved
     }
 
-    /// Poisson learning; scores whose rows have mean zero, of unit size over the unlabelled rows.
+    /// Runs Poisson learning; scores whose rows have mean zero, of unit size over the unlabelled rows.
     pub fn poisson(&self, given: &[Example], ways: usize) -> Matrix<f32> {
         let count = self.degrees.len();
         let mut of_class = vec![0.0f32; ways];
@@ -187,10 +193,12 @@ impl WeightedGraph {
             values.iter_mut().zip(&of_class).for_each(|(value, count)| *value -= scale * count / total);
             values[example.class] += scale;
         }
-        let system = |x: &Matrix<f32>| {
-            self.combine(x, |_| 1.0 + POISSON_SHIFT, |row, other, weight| -weight * root(row) * root(other))
+        let roots: Vec<f32> = (0..count).map(root).collect();
+        let system = |x: &Matrix<f32>, out: &mut Matrix<f32>| {
+            let weigh = |row: usize, other: usize, weight: f32| -weight * roots[row] * roots[other];
+            self.combine(x, out, |_| 1.0 + POISSON_SHIFT, weigh);
         };
-        let mut scores = conjugate_gradients(system, &source, |_| 1.0);
+        let mut scores = conjugate_gradients(system, &source, None, STEPS);
         let mut mean = vec![0.0f64; ways];
         let mut volume = 0.0f64;
         for row in 0..count {
@@ -222,61 +230,6 @@ impl WeightedGraph {
         scores.as_mut_slice().iter_mut().for_each(|value| *value *= scale);
         scores
     }
-}
-
-/// A dozen steps towards `A x = b`, each column by itself, with a diagonal preconditioner.
-fn conjugate_gradients(
-    system: impl Fn(&Matrix<f32>) -> Matrix<f32>,
-    right: &Matrix<f32>,
-    precondition: impl Fn(usize) -> f32,
-) -> Matrix<f32> {
-    let (rows, columns) = (right.rows(), right.columns());
-    let mut solution = Matrix::<f32>::zeros(rows, columns);
-    let mut residual = right.clone();
-    let preconditioned = |residual: &Matrix<f32>| {
-        let mut out = residual.clone();
-        for row in 0..rows {
-            let scale = precondition(row);
-            out.row_mut(row).iter_mut().for_each(|value| *value *= scale);
-        }
-        out
-    };
-    let mut scaled = preconditioned(&residual);
-    let mut direction = scaled.clone();
-    let mut square = column_products(&residual, &scaled);
-    for _ in 0..STEPS {
-        let image = system(&direction);
-        let curvature = column_products(&direction, &image);
-        let step: Vec<f32> = square.iter().zip(&curvature).map(|(a, b)| ratio(*a, *b)).collect();
-        for row in 0..rows {
-            let moved = solution.row_mut(row).iter_mut().zip(direction.row(row)).zip(&step);
-            moved.for_each(|((x, d), step)| *x += step * d);
-            let moved = residual.row_mut(row).iter_mut().zip(image.row(row)).zip(&step);
-            moved.for_each(|((r, i), step)| *r -= step * i);
-        }
-        scaled = preconditioned(&residual);
-        let next = column_products(&residual, &scaled);
-        let keep: Vec<f32> = next.iter().zip(&square).map(|(a, b)| ratio(*a, *b)).collect();
-        for row in 0..rows {
-            let turned = direction.row_mut(row).iter_mut().zip(scaled.row(row)).zip(&keep);
-            turned.for_each(|((d, s), keep)| *d = s + keep * *d);
-        }
-        square = next;
-    }
-    solution
-}
-
-fn column_products(a: &Matrix<f32>, b: &Matrix<f32>) -> Vec<f64> {
-    let mut sums = vec![0.0f64; a.columns()];
-    for (a, b) in a.iter_rows().zip(b.iter_rows()) {
-        sums.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (a, b))| *sum += f64::from(a * b));
-    }
-    sums
-}
-
-/// A column that is solved already takes no step.
-fn ratio(a: f64, b: f64) -> f32 {
-    if b > 0.0 { (a / b) as f32 } else { 0.0 }
 }
 
 #[cfg(test)]

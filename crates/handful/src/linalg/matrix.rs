@@ -14,7 +14,7 @@ pub struct Matrix<T> {
 }
 
 impl<T: Scalar> Matrix<T> {
-    /// A matrix of zeros.
+    /// Makes a matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Self { rows, columns, values: vec![T::ZERO; rows * columns] }
     }
@@ -33,42 +33,42 @@ impl<T: Scalar> Matrix<T> {
         Self { rows, columns, values }
     }
 
-    /// Number of rows (examples).
+    /// Returns the number of rows (examples).
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Number of columns (dimensions).
+    /// Returns the number of columns (dimensions).
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// One row.
+    /// Returns one row.
     pub fn row(&self, row: usize) -> &[T] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// One row, writable.
+    /// Returns one row, writable.
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         &mut self.values[row * self.columns..(row + 1) * self.columns]
     }
 
-    /// All rows in order. A matrix without columns still yields each of its rows, as empty slices.
+    /// Iterates over the rows. A matrix without columns still yields each of its rows, as empty slices.
     pub fn iter_rows(&self) -> impl ExactSizeIterator<Item = &[T]> {
         (0..self.rows).map(|row| self.row(row))
     }
 
-    /// The values, row by row.
+    /// Returns the values, row by row.
     pub fn as_slice(&self) -> &[T] {
         &self.values
     }
 
-    /// The values, row by row, writable.
+    /// Returns the values, row by row, writable.
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.values
     }
 
-    /// A new matrix of the given rows, in the given order; a row may be named more than once.
+    /// Copies the given rows, in the given order; a row may be named more than once.
     pub fn gather(&self, rows: &[usize]) -> Self {
         let mut values = Vec::with_capacity(rows.len() * self.columns);
         for &row in rows {
@@ -77,7 +77,7 @@ impl<T: Scalar> Matrix<T> {
         Self { rows: rows.len(), columns: self.columns, values }
     }
 
-    /// The rows of `self` followed by the rows of `below`.
+    /// Puts the rows of `below` under those of `self`.
     ///
     /// # Panics
     /// If both have rows and differ in their number of columns.
@@ -90,7 +90,7 @@ impl<T: Scalar> Matrix<T> {
         Self { rows: self.rows + below.rows, columns: self.columns, values }
     }
 
-    /// The same numbers in another precision.
+    /// Converts to another precision.
     pub fn cast<U: Scalar>(&self) -> Matrix<U> {
         Matrix {
             rows: self.rows,
@@ -99,7 +99,7 @@ impl<T: Scalar> Matrix<T> {
         }
     }
 
-    /// Position and value of the first NaN or infinity, row by row.
+    /// Finds the first NaN or infinity, row by row: its position and value.
     pub fn first_non_finite(&self) -> Option<(usize, usize, f64)> {
         // Blocks without an early exit are tested by the register; only the one with the number is searched.
         const BLOCK: usize = 1024;
@@ -109,7 +109,7 @@ impl<T: Scalar> Matrix<T> {
         Some((at / self.columns, at % self.columns, self.values[at].to_f64()))
     }
 
-    /// The mean of all rows; zeros for an empty matrix.
+    /// Returns the mean of all rows; zeros for an empty matrix.
     pub fn mean_row(&self) -> Vec<T> {
         let mut sums = vec![0.0f64; self.columns];
         for row in self.iter_rows() {

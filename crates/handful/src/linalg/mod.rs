@@ -1,5 +1,6 @@
 //! Dense linear algebra: the matrix, products and eigenvectors, principal directions, transport plans.
 
+pub(crate) mod conjugate_gradients;
 pub(crate) mod dense;
 pub(crate) mod matrix;
 pub mod pca;

@@ -63,19 +63,19 @@ impl PrincipalDirections {
         Self { directions: PaddedRows::from_matrix(directions) }
     }
 
-    /// The directions, one a row.
+    /// Returns the directions, one a row.
     pub fn to_matrix(&self) -> Matrix<f32> {
         let columns = self.directions.columns();
         let row = |row: usize| self.directions.row(row)[..columns].to_vec();
         Matrix::from_vec(self.directions.rows(), columns, (0..self.directions.rows()).flat_map(row).collect())
     }
 
-    /// Number of directions.
+    /// Returns the number of directions.
     pub fn components(&self) -> usize {
         self.directions.rows()
     }
 
-    /// Coordinates of `count` rows, which `fill` writes one at a time.
+    /// Projects `count` rows, which `fill` writes one at a time.
     pub fn project(&self, count: usize, fill: impl Fn(usize, &mut [f32]), to: &mut [f32]) {
         let columns = self.directions.columns();
         let mut padded = PaddedRows::zeros(count, columns);

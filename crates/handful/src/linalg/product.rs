@@ -1,6 +1,6 @@
 //! Single-precision matrix products on slices, for matrices with more than a few columns.
 //!
-//! Few-shot tasks have five classes, for which [`crate::simd`] is made; pools have hundreds, for which a blocked
+//! Few-shot tasks have five classes, for which `simd` is made; pools have hundreds, for which a blocked
 //! product is. Sizes are checked here before the kernel behind it is trusted with pointers. One thread each: callers
 //! spread fixed blocks of rows over threads, so that no sum depends on how many there are.
 
@@ -37,7 +37,7 @@ impl<'a> View<'a> {
         Self { values, rows, columns, row_step: stride, column_step: 1 }
     }
 
-    /// The same numbers with rows and columns exchanged.
+    /// Exchanges rows and columns.
     pub fn transposed(self) -> Self {
         Self {
             rows: self.columns,
@@ -54,7 +54,7 @@ fn span(rows: usize, columns: usize, stride: usize) -> usize {
     if rows == 0 { 0 } else { (rows - 1) * stride + columns }
 }
 
-/// `out = a b`, or `out += a b` with `add`; rows of `out` begin `stride` numbers apart.
+/// Computes `out = a b`, or `out += a b` with `add`; rows of `out` begin `stride` numbers apart.
 ///
 /// # Panics
 /// If the matrices do not fit each other or `out`.

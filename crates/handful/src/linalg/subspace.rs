@@ -3,6 +3,8 @@
 //! With rows X and `X X^T = U L U^T`, the top right singular vectors are `B = X^T U L^-1/2`, so the coordinates of any
 //! row x are `x B = (x X^T) U L^-1/2`.
 
+use nalgebra::DMatrix;
+
 use crate::linalg::Matrix;
 use crate::linalg::dense::symmetric_eigen;
 
@@ -20,9 +22,8 @@ pub(crate) struct Subspace {
 impl Subspace {
     /// At most `dimensions` of them, fewer where the rows span fewer; at least one.
     pub fn new(gram: &Matrix<f64>, dimensions: usize) -> Self {
-        let (values, vectors) = symmetric_eigen(gram);
-        let floor = values.first().copied().unwrap_or(0.0) * RANK_TOLERANCE;
-        let rank = values.iter().take(dimensions).filter(|&&value| value > floor).count().max(1);
+        let (values, vectors, rank) = principal_vectors(gram, dimensions);
+        let rank = rank.max(1);
         let mut left = Matrix::zeros(gram.rows(), rank);
         let mut coefficients = Matrix::zeros(gram.rows(), rank);
         for row in 0..gram.rows() {
@@ -45,6 +46,14 @@ impl Subspace {
     pub fn coordinates(&self, products: &Matrix<f64>) -> Matrix<f64> {
         multiply(products, &self.coefficients)
     }
+}
+
+/// Eigenvalues and eigenvectors of a Gram matrix, and how many of the first `dimensions` are more than rounding.
+pub(crate) fn principal_vectors(gram: &Matrix<f64>, dimensions: usize) -> (Vec<f64>, DMatrix<f64>, usize) {
+    let (values, vectors) = symmetric_eigen(gram);
+    let floor = values.first().copied().unwrap_or(0.0) * RANK_TOLERANCE;
+    let rank = values.iter().take(dimensions).filter(|&&value| value > floor).count();
+    (values, vectors, rank)
 }
 
 /// `a b`.

@@ -29,7 +29,7 @@ pub(crate) fn dot_by_lanes<T: Scalar>(a: &[T], b: &[T]) -> T {
     lanes.into_iter().sum::<T>() + rest
 }
 
-/// Inner product of two rows.
+/// Returns the inner product of two rows.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     dot_by_lanes(a, b)
 }

@@ -24,13 +24,13 @@ use crate::methods::common::answer::answer;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::simd::{AdamStep, PaddedRows, padded};
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`alpha-tim`](self).
+/// Parameters of `alpha-tim`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AlphaTimParams {
     /// What is done to the features first.
@@ -38,7 +38,7 @@ pub struct AlphaTimParams {
     /// In which basis the prototypes are fitted.
     pub basis: Basis,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// tau.
     pub inverse_temperature: f64,
     /// a of the entropies below five labelled rows per class on average.
@@ -57,7 +57,7 @@ pub struct AlphaTimParams {
     pub learning_rate: f64,
 }
 
-comparator!(AlphaTimParams, "alpha-tim", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(AlphaTimParams, "alpha-tim", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         basis: Basis::Span,
         alpha_five_shot: 2.0,
@@ -73,7 +73,7 @@ impl AlphaTimParams {
         Self {
             transform: Transform::new(vec![Step::L2]),
             basis: Basis::Original,
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             inverse_temperature: 15.0,
             alpha: 2.0,
             alpha_five_shot: 7.0,

@@ -31,7 +31,7 @@ use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::simd::AdamStep;
 use crate::solution::Solution;
 use crate::task::Task;
@@ -68,7 +68,7 @@ pub struct AmParams {
     pub learning_rate: f64,
 }
 
-comparator!(AmParams, "am", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(AmParams, "am", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { steps: 100, learning_rate: 1e-3, ..Self::authors() },
     "alpha-am" => Self {
         transform: Transform::new(vec![Step::L2]),
@@ -131,12 +131,13 @@ impl AmParams {
             return Err(TaskError::TooManyRows { method: Self::NAME, rows: rows.rows(), limit: MOST_ROWS });
         }
         let start: Matrix<f64> = prototypes(task.support(), task.support_labels(), task.ways()).cast();
-        let mut manifold = Manifold::new(self, has_five_shots(task.mean_shots()), rows, task.support_labels(), &start);
+        let mut manifold =
+            Manifold::new(self, has_five_shots(task.mean_shots()), rows, task.support_labels(), &start);
         for step in 0..self.steps {
             manifold.step(step);
         }
         let learnt = manifold.predictions();
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 }
 
@@ -236,7 +237,7 @@ impl<'a> Manifold<'a> {
         }
         let mut kernel = Matrix::zeros(size, size);
         for i in self.ways..size {
-            for j in nearest(&full, i, self.neighbours) {
+            for j in nearest(full.row(i), i, self.neighbours) {
                 kernel.row_mut(i)[j] = full.row(i)[j];
             }
         }
@@ -295,7 +296,9 @@ impl<'a> Manifold<'a> {
             }
         }
         let mean: Vec<f64> = (0..self.ways)
-            .map(|class| (given..p.rows()).map(|row| p.row(row)[class]).sum::<f64>() / unlabelled.max(1) as f64)
+            .map(|class| {
+                (given..p.rows()).map(|row| p.row(row)[class]).sum::<f64>() / unlabelled.max(1) as f64
+            })
             .collect();
         for row in given..p.rows() {
             let slope = |class: usize| {
@@ -387,12 +390,10 @@ trait SolveTransposed {
 impl SolveTransposed for LU<f64, nalgebra::Dyn, nalgebra::Dyn> {
     fn solve_transpose_mut_or_keep(&self, right: &mut DMatrix<f64>) -> bool {
         // P M = L U, so M' = U' L' P.
-        self.u().tr_solve_upper_triangular_mut(right)
-            && self.l().tr_solve_lower_triangular_mut(right)
-            && {
-                self.p().inv_permute_rows(right);
-                true
-            }
+        self.u().tr_solve_upper_triangular_mut(right) && self.l().tr_solve_lower_triangular_mut(right) && {
+            self.p().inv_permute_rows(right);
+            true
+        }
     }
 }
 

@@ -47,7 +47,7 @@ pub enum Optimiser {
     Adam,
 }
 
-/// Parameters of [`baseline-pp`](self).
+/// Parameters of `baseline-pp`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BaselinePpParams {
     /// What is done to the features first.

@@ -25,7 +25,7 @@ use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
@@ -37,7 +37,7 @@ pub struct BavardageParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// T_km.
     pub means_temperature: f64,
     /// Iterations of soft k-means.
@@ -54,7 +54,7 @@ pub struct BavardageParams {
     pub class_sizes: ClassSizes,
 }
 
-comparator!(BavardageParams, "bavardage", Setting::UsesUnlabelled,
+comparator!(BavardageParams, "bavardage", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.class_sizes.known(), presets: {
     "default" => Self::usual(),
     "balanced" => Self { class_sizes: ClassSizes::Equal, ..Self::usual() },
@@ -74,7 +74,7 @@ impl BavardageParams {
     fn usual() -> Self {
         Self {
             transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             means_temperature: 10.0,
             means_steps: 5,
             inverse_temperature: 30.0,
@@ -229,7 +229,8 @@ mod tests {
     /// One iteration by hand: two classes on a line, so that Q is the line itself.
     #[test]
     fn one_iteration_is_that_of_the_formula() {
-        let params = BavardageParams { prior_precision: 1.0, inverse_temperature: 2.0, ..BavardageParams::usual() };
+        let params =
+            BavardageParams { prior_precision: 1.0, inverse_temperature: 2.0, ..BavardageParams::usual() };
         let (support, query) =
             (Matrix::from_vec(2, 1, vec![0.0f32, 4.0]), Matrix::from_vec(2, 1, vec![1.0f32, 2.0]));
         let shares = Matrix::from_vec(2, 2, vec![0.75, 0.25, 0.5, 0.5]);

@@ -22,7 +22,7 @@ use crate::methods::common::comparator;
 use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRows, SupportRows, Weighting};
 use crate::methods::simpleshot::Metric;
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -37,13 +37,13 @@ pub enum Classified {
     AsGiven,
 }
 
-/// Parameters of [`bd-cspn`](self).
+/// Parameters of `bd-cspn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BdCspnParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// How prototypes are rectified.
     #[serde(flatten)]
     pub rectification: Rectification,
@@ -53,7 +53,7 @@ pub struct BdCspnParams {
     pub classified: Classified,
 }
 
-comparator!(BdCspnParams, "bd-cspn", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(BdCspnParams, "bd-cspn", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: Transform::new(vec![Step::L2]), ..Self::authors() },
     "authors" => Self::authors(),
     "easyfsl" => Self {
@@ -84,7 +84,7 @@ impl BdCspnParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::Centre, Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             rectification: PROTO_RECT,
             metric: Metric::Cosine,
             classified: Classified::Shifted,

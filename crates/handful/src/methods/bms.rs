@@ -24,7 +24,7 @@ use crate::methods::common::answer::{answer, normalise_rows, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums, unit_rows};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
@@ -36,7 +36,7 @@ pub struct BmsParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// lambda.
     pub lambda: f64,
     /// Updates of the means.
@@ -47,7 +47,7 @@ pub struct BmsParams {
     pub class_sizes: ClassSizes,
 }
 
-comparator!(BmsParams, "bms", Setting::UsesUnlabelled,
+comparator!(BmsParams, "bms", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.class_sizes.known(), presets: {
     "default" => Self::authors(ClassSizes::Unknown),
     "balanced" => Self::authors(ClassSizes::Equal),
@@ -57,7 +57,7 @@ impl BmsParams {
     fn authors(class_sizes: ClassSizes) -> Self {
         Self {
             transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             lambda: 8.5,
             steps: 20,
             sweeps: 50,

@@ -23,7 +23,7 @@ use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::pt_map::{PtMapParams, power_and_centre};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
@@ -35,7 +35,7 @@ pub struct BpaParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task the prototypes learn from; all take part in the affinities.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// r.
     pub regularisation: f64,
     /// Sweeps of the scaling.
@@ -45,7 +45,7 @@ pub struct BpaParams {
     pub map: TransportMap,
 }
 
-comparator!(BpaParams, "bpa", Setting::UsesUnlabelled,
+comparator!(BpaParams, "bpa", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::with(0.2, ClassSizes::Equal),
     "authors" => Self::with(0.1, ClassSizes::Equal),
@@ -56,7 +56,7 @@ impl BpaParams {
     fn with(regularisation: f64, class_sizes: ClassSizes) -> Self {
         Self {
             transform: power_and_centre(),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             regularisation,
             affinity_sweeps: 10,
             map: TransportMap { class_sizes, ..PtMapParams::authors().map },

@@ -10,7 +10,7 @@ use crate::methods::Setting;
 use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
 
-single_fit_method!(DmParams, "dm", Setting::UsesUnlabelled, presets: {
+single_fit_method!(DmParams, "dm", Setting::UsesUnlabeled, presets: {
     "default" => presets::dm_default(),
     "paper" => presets::dm_paper(),
 });

@@ -23,16 +23,17 @@ use crate::fit::class_shares::SharesParams;
 use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
-use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::methods::{Builder, Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::paper::algorithm1::{algorithm1, predictions};
 use crate::paper::ida::FisherParams;
 use crate::paper::objective::ObjectiveKind;
 use crate::scalar::Scalar;
-use crate::self_training::{SelfTrainingParams, UnlabelledRows, predictions, self_train};
+use crate::self_training::{SelfTrainingParams, UnlabeledRows};
 use crate::solution::{FitTrace, Solution, Trace, argmax};
 use crate::task::Task;
 use crate::transform::Transform;
 
-/// Parameters of [`dm-ida`](self).
+/// Parameters of `dm-ida`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DmIdaParams {
     /// What is done to the features first.
@@ -57,13 +58,18 @@ pub struct DmIdaParams {
     #[serde(flatten)]
     pub self_training: SelfTrainingParams,
     /// Which unlabelled rows of a semi-supervised task the last fit looks at.
-    pub last_fit: UnlabelledRows,
+    pub last_fit: UnlabeledRows,
 }
 
 impl MethodParams for DmIdaParams {
+    type Method = DmIda;
     const NAME: &'static str = "dm-ida";
     const PRESETS: &'static [&'static str] =
         &["default", "fast", "plain", "balanced", "unbalanced", "authors", "paper"];
+
+    fn default_preset() -> Self {
+        presets::default()
+    }
 
     fn preset(name: &str) -> Option<Self> {
         match name {
@@ -78,8 +84,8 @@ impl MethodParams for DmIdaParams {
         }
     }
 
-    fn check(self) -> Result<Box<dyn Method>, ParamError> {
-        Ok(Box::new(DmIda::new(self)?))
+    fn check(self) -> Result<DmIda, ParamError> {
+        DmIda::new(self)
     }
 }
 
@@ -90,7 +96,15 @@ pub struct DmIda {
 }
 
 impl DmIda {
+    /// Starts a builder at the default preset.
+    pub fn builder() -> Builder<DmIdaParams> {
+        Builder::new()
+    }
+
     /// Checks every parameter.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn new(params: DmIdaParams) -> Result<Self, ParamError> {
         params.fit.check()?;
         params.fisher.check()?;
@@ -108,6 +122,9 @@ impl DmIda {
     }
 
     /// Solves a task in either precision, with diagnostics if wanted.
+    ///
+    /// # Errors
+    /// [`TaskError`] where the transform or the kernel cannot take the task.
     pub fn solve_in<T: Scalar>(&self, task: &Task<T>, wanted: TraceWanted) -> Result<Solution<T>, TaskError> {
         let params = &self.params;
         let many = has_five_shots(task.mean_shots());
@@ -127,13 +144,13 @@ impl DmIda {
         let (support, labels) = (task.support(), task.support_labels());
         let mut fitter = Fitter::new(&selection_fit, task.ways(), support, labels, task.pool())?;
         let trained =
-            self_train(&params.self_training, &params.fisher, &mut fitter, task.id(), trace.as_mut());
+            algorithm1(&params.self_training, &params.fisher, &mut fitter, task.id(), trace.as_mut());
 
         // The loop's own last fit serves when it is the fit that is wanted: same objective, same unlabelled rows.
-        let same_rows = task.is_transductive() || params.last_fit == UnlabelledRows::Pool;
+        let same_rows = task.is_transductive() || params.last_fit == UnlabeledRows::Pool;
         let same_fit = same_rows && selection_fit == fit;
         let mut fit_trace = trace.as_ref().map(|_| FitTrace::default());
-        let classifier = match trained.classifier {
+        let classifier = match trained.model {
             Some(classifier) if same_fit => classifier,
             _ if same_fit => fitter.fit(&trained.joined, fit_trace.as_mut()),
             _ => {
@@ -184,7 +201,7 @@ impl Method for DmIda {
 
     fn prior(&self) -> PriorKnowledge {
         PriorKnowledge {
-            setting: Setting::UsesUnlabelled,
+            setting: Setting::UsesUnlabeled,
             knows_class_sizes: self.params.self_training.cap_at_equal_share
                 || self.params.self_training.class_sizes.known(),
         }

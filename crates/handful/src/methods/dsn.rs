@@ -36,7 +36,7 @@ pub enum Origin {
     Zero,
 }
 
-/// Parameters of [`dsn`](self).
+/// Parameters of `dsn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DsnParams {
     /// What is done to the features first.

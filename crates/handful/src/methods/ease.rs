@@ -29,13 +29,13 @@ use crate::methods::common::transport_map::TransportMap;
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`ease`](self).
+/// Parameters of `ease`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EaseParams {
     /// What is done to the features first.
@@ -47,13 +47,13 @@ pub struct EaseParams {
     /// Weight of W1.
     pub spread_weight: f64,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// The iteration.
     #[serde(flatten)]
     pub map: TransportMap,
 }
 
-comparator!(EaseParams, "ease", Setting::UsesUnlabelled,
+comparator!(EaseParams, "ease", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
@@ -73,7 +73,7 @@ impl EaseParams {
             clusters: 5,
             dimensions: 40,
             spread_weight: 100.0,
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             map: TransportMap {
                 lambda: 10.0,
                 epochs: 40,

@@ -13,6 +13,6 @@ use crate::methods::Setting;
 use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
 
-single_fit_method!(EntropyMinParams, "entropy-min", Setting::UsesUnlabelled, presets: {
+single_fit_method!(EntropyMinParams, "entropy-min", Setting::UsesUnlabeled, presets: {
     "default" => presets::entropy_min(),
 });

@@ -24,12 +24,12 @@ use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_fraction, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`epnet`](self).
+/// Parameters of `epnet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpnetParams {
     /// What is done to the features first.
@@ -40,7 +40,7 @@ pub struct EpnetParams {
     pub label_alpha: f64,
 }
 
-comparator!(EpnetParams, "epnet", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(EpnetParams, "epnet", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: Transform::new(vec![Step::L2]), ..Self::authors() },
     "authors" => Self::authors(),
 });
@@ -79,7 +79,7 @@ impl EpnetParams {
             balance(&mut labels);
         }
         let learnt = spread_labels(&spread, &labels).gather(&(labelled..rows.rows()).collect::<Vec<_>>());
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 
     /// P' with rows that sum to one.

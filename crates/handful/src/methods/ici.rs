@@ -16,6 +16,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ParamError, TaskError};
+use crate::fit::PseudoLabel;
 use crate::fit::basis::Basis;
 use crate::fit::lbfgs::LbfgsStop;
 use crate::fit::logistic::LogisticClassifier;
@@ -24,13 +25,13 @@ use crate::linalg::Matrix;
 use crate::methods::common::answer::answer;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
 use crate::self_training::select::ici::IncidentalPath;
+use crate::self_training::{Judgement, Keep, Learner, Quota, Rounds, UnlabeledRows, self_train};
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`ici`](self).
+/// Parameters of `ici`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IciParams {
     /// What is done to the features first.
@@ -45,7 +46,7 @@ pub struct IciParams {
     pub max_rounds: usize,
 }
 
-comparator!(IciParams, "ici", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(IciParams, "ici", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
 });
@@ -70,63 +71,73 @@ impl IciParams {
         check_size(Self::NAME, task.support().rows() + task.pool().rows())?;
         let support: Matrix<f64> = task.support().cast();
         let pool: Matrix<f64> = task.pool().cast();
-        let path = IncidentalPath::new(&support, &pool, self.dimensions);
-        let fit = |rows: &Matrix<f64>, labels: &[usize]| {
-            LogisticClassifier::fit(rows, labels, task.ways(), self.c, LOGISTIC)
+        let mut learner = Credibility {
+            path: IncidentalPath::new(&support, &pool, self.dimensions),
+            c: self.c,
+            ways: task.ways(),
+            support: &support,
+            given: task.support_labels(),
+            pool: &pool,
         };
-        let given = task.support_labels();
-        let mut classifier = fit(&support, given);
-        let mut joined: Vec<usize> = Vec::new();
-        let mut credibility = Vec::new();
-        let rounds = if self.max_rounds == 0 { usize::MAX } else { self.max_rounds };
-        for _ in 0..rounds {
-            if joined.len() == pool.rows() {
-                break;
-            }
-            let pseudo: Vec<usize> = classifier.probabilities(&pool).iter_rows().map(argmax).collect();
-            credibility = path.credibility(given, &pseudo, task.ways());
-            self.join(&mut joined, &credibility, &pseudo, task.ways());
-            let labels: Vec<usize> =
-                given.iter().copied().chain(joined.iter().map(|&row| pseudo[row])).collect();
-            classifier = fit(&support.stack(&pool.gather(&joined)), &labels);
-        }
+        let rounds = Rounds {
+            quota: Quota::Fresh(self.per_class),
+            keep: Keep::Refresh,
+            stop_when_stable: false,
+            max_rounds: if self.max_rounds == 0 { usize::MAX } else { self.max_rounds },
+            fewest_joining: 1,
+        };
+        let trained = self_train(&mut learner, &rounds);
+        let classifier = learner.fit(&trained.joined);
         let learnt = classifier.probabilities(&pool);
         let mut solution =
-            answer(&task, UnlabelledRows::Pool, &learnt, |rows| classifier.probabilities(&rows.cast()));
-        if !credibility.is_empty() {
-            solution.credibility = credibility;
+            answer(&task, UnlabeledRows::Pool, &learnt, |rows| classifier.probabilities(&rows.cast()));
+        if !trained.credibility.is_empty() {
+            solution.credibility = trained.credibility;
         }
         Ok(solution)
     }
+}
 
-    /// Adds the most credible rows of each class, in the order of the pool.
-    fn join(&self, joined: &mut Vec<usize>, credibility: &[f64], pseudo: &[usize], ways: usize) {
-        let mut order: Vec<usize> = (0..pseudo.len()).filter(|row| !joined.contains(row)).collect();
-        order.sort_by(|&a, &b| credibility[b].total_cmp(&credibility[a]).then(a.cmp(&b)));
-        let mut taken = vec![0; ways];
-        for row in order {
-            if taken[pseudo[row]] < self.per_class {
-                taken[pseudo[row]] += 1;
-                joined.push(row);
-            }
-        }
-        joined.sort_unstable();
+/// Logistic regression, its labels ranked by the path of incidental parameters.
+struct Credibility<'a> {
+    path: IncidentalPath,
+    c: f64,
+    ways: usize,
+    support: &'a Matrix<f64>,
+    given: &'a [usize],
+    pool: &'a Matrix<f64>,
+}
+
+impl Learner for Credibility<'_> {
+    type Model = LogisticClassifier;
+
+    fn ways(&self) -> usize {
+        self.ways
+    }
+
+    fn pool_rows(&self) -> usize {
+        self.pool.rows()
+    }
+
+    fn fit(&mut self, joined: &[PseudoLabel]) -> LogisticClassifier {
+        let rows: Vec<usize> = joined.iter().map(|label| label.row).collect();
+        let labels: Vec<usize> =
+            self.given.iter().copied().chain(joined.iter().map(|label| label.class)).collect();
+        let rows = self.support.stack(&self.pool.gather(&rows));
+        LogisticClassifier::fit(&rows, &labels, self.ways, self.c, LOGISTIC)
+    }
+
+    fn judge(&mut self, classifier: &LogisticClassifier, _: &[PseudoLabel], _: usize) -> Judgement {
+        let labels: Vec<usize> = classifier.probabilities(self.pool).iter_rows().map(argmax).collect();
+        let credibility = self.path.credibility(self.given, &labels, self.ways);
+        Judgement { labels, credibility }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::methods::build;
     use crate::methods::common::test_tasks::mean_accuracy;
-
-    #[test]
-    fn the_most_credible_of_each_class_join() {
-        let params = IciParams { per_class: 1, ..IciParams::authors() };
-        let mut joined = vec![2];
-        params.join(&mut joined, &[0.1, 0.9, 5.0, 0.8, 0.2], &[0, 0, 0, 1, 1], 2);
-        assert_eq!(joined, vec![1, 2, 3]);
-    }
 
     #[test]
     fn the_loop_beats_its_own_first_classifier() {

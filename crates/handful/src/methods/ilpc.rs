@@ -19,24 +19,26 @@ mod cleaning;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ParamError, TaskError};
+use crate::fit::PseudoLabel;
 use crate::fit::basis::Basis;
 use crate::graph::dense::{check_size, cosines, nearest, normalise_symmetric};
-use crate::graph::propagation::{CgStop, propagate};
+use crate::graph::propagation::propagate;
 use crate::linalg::Matrix;
+use crate::linalg::conjugate_gradients::CgStop;
 use crate::linalg::sinkhorn::{Stop, transport};
 use crate::methods::common::answer::{answer, normalise_rows};
 use crate::methods::common::feature_rows::{FeatureRows, unit_rows};
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::pt_map::power_and_centre;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
 use crate::self_training::class_sizes::ClassSizes;
+use crate::self_training::{Judgement, Keep, Learner, Quota, Rounds, UnlabeledRows, self_train};
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::Transform;
 use cleaning::Layer;
 
-/// Parameters of [`ilpc`](self).
+/// Parameters of `ilpc`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IlpcParams {
     /// What is done to the features first.
@@ -61,7 +63,7 @@ pub struct IlpcParams {
     pub per_class: usize,
 }
 
-comparator!(IlpcParams, "ilpc", Setting::UsesUnlabelled,
+comparator!(IlpcParams, "ilpc", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
@@ -105,18 +107,20 @@ impl IlpcParams {
         check_size(Self::NAME, rows.rows())?;
         unit_rows(&mut rows);
         let labelled = task.support().rows();
-        let mut state = Rounds {
+        let mut learner = Propagation {
             params: self,
             ways: task.ways(),
             graph: self.graph(&rows),
+            rows: &rows,
             labels: task.support_labels().iter().map(|&label| Some(label)).collect(),
             probabilities: Matrix::zeros(task.pool().rows(), task.ways()),
             joined: vec![0; task.ways()],
             labelled,
         };
-        state.labels.resize(rows.rows(), None);
-        let classes = state.run(&rows);
-        Ok(answer(&task, UnlabelledRows::Pool, &state.probabilities, |query| {
+        learner.labels.resize(rows.rows(), None);
+        self_train(&mut learner, &self.rounds());
+        let classes = learner.classes();
+        Ok(answer(&task, UnlabeledRows::Pool, &learner.probabilities, |query| {
             let mut query = query.clone();
             unit_rows(&mut query);
             let mut layer = Layer::imprinted(&rows, &classes, task.ways());
@@ -125,12 +129,22 @@ impl IlpcParams {
         }))
     }
 
+    fn rounds(&self) -> Rounds {
+        Rounds {
+            quota: Quota::Fresh(self.per_class),
+            keep: Keep::Refresh,
+            stop_when_stable: false,
+            max_rounds: usize::MAX,
+            fewest_joining: FEWEST_JOINING,
+        }
+    }
+
     /// S: cubed cosines of the nearest rows, either way round.
     fn graph(&self, rows: &Matrix<f32>) -> Matrix<f64> {
         let similarities = cosines(&FeatureRows::new(rows).gram());
         let mut weights = Matrix::zeros(rows.rows(), rows.rows());
         for i in 0..rows.rows() {
-            for j in nearest(&similarities, i, self.neighbours) {
+            for j in nearest(similarities.row(i), i, self.neighbours) {
                 let weight = similarities.row(i)[j].max(0.0).powi(3);
                 weights.row_mut(i)[j] += weight;
                 weights.row_mut(j)[i] += weight;
@@ -141,11 +155,13 @@ impl IlpcParams {
     }
 }
 
-/// What changes from round to round.
-struct Rounds<'a> {
+/// Steps a) to c), and what changes from round to round.
+struct Propagation<'a> {
     params: &'a IlpcParams,
     ways: usize,
     graph: Matrix<f64>,
+    /// Labelled rows, then the unlabelled ones.
+    rows: &'a Matrix<f32>,
     /// Class of each row that is labelled or has joined.
     labels: Vec<Option<usize>>,
     /// Balanced labels of each unlabelled row, as of the round in which it joined.
@@ -156,28 +172,43 @@ struct Rounds<'a> {
     labelled: usize,
 }
 
-impl Rounds<'_> {
-    /// Runs until every row has joined or too few do; returns the class of every row.
-    fn run(&mut self, rows: &Matrix<f32>) -> Vec<usize> {
-        loop {
-            let open: Vec<usize> =
-                (self.labelled..self.labels.len()).filter(|&row| self.labels[row].is_none()).collect();
-            if open.is_empty() {
-                return self.classes();
-            }
-            let plan = self.balanced(&open);
-            for (at, &row) in open.iter().enumerate() {
-                self.probabilities.row_mut(row - self.labelled).copy_from_slice(plan.row(at));
-            }
-            let classes = self.classes();
-            let mut layer = Layer::imprinted(rows, &classes, self.ways);
-            let losses = layer.fit(rows, &classes, self.params.steps, self.params.learning_rate);
-            if self.join(&open, &classes, &losses) < FEWEST_JOINING {
-                return classes;
-            }
+impl Learner for Propagation<'_> {
+    type Model = ();
+
+    fn ways(&self) -> usize {
+        self.ways
+    }
+
+    fn pool_rows(&self) -> usize {
+        self.labels.len() - self.labelled
+    }
+
+    fn fit(&mut self, joined: &[PseudoLabel]) {
+        for label in joined {
+            self.labels[self.labelled + label.row] = Some(label.class);
+        }
+        self.joined.fill(0);
+        joined.iter().for_each(|label| self.joined[label.class] += 1);
+        let open: Vec<usize> =
+            (self.labelled..self.labels.len()).filter(|&row| self.labels[row].is_none()).collect();
+        let plan = self.balanced(&open);
+        for (at, &row) in open.iter().enumerate() {
+            self.probabilities.row_mut(row - self.labelled).copy_from_slice(plan.row(at));
         }
     }
 
+    fn judge(&mut self, (): &(), _: &[PseudoLabel], _: usize) -> Judgement {
+        let classes = self.classes();
+        let mut layer = Layer::imprinted(self.rows, &classes, self.ways);
+        let losses = layer.fit(self.rows, &classes, self.params.steps, self.params.learning_rate);
+        Judgement {
+            labels: classes[self.labelled..].to_vec(),
+            credibility: losses[self.labelled..].iter().map(|loss| -loss).collect(),
+        }
+    }
+}
+
+impl Propagation<'_> {
     /// Labels so far: given and joined ones, and for the others those of the last balancing.
     fn classes(&self) -> Vec<usize> {
         let class = |(row, label): (usize, &Option<usize>)| {
@@ -217,24 +248,6 @@ impl Rounds<'_> {
             vec![open as f64 / self.ways as f64; self.ways]
         }
     }
-
-    /// Lets the rows of least loss of each class join; returns how many.
-    fn join(&mut self, open: &[usize], classes: &[usize], losses: &[f64]) -> usize {
-        let mut order = open.to_vec();
-        order.sort_by(|&a, &b| losses[a].total_cmp(&losses[b]).then(a.cmp(&b)));
-        let mut taken = vec![0; self.ways];
-        let mut count = 0;
-        for row in order {
-            let class = classes[row];
-            if taken[class] < self.params.per_class {
-                taken[class] += 1;
-                self.joined[class] += 1;
-                self.labels[row] = Some(class);
-                count += 1;
-            }
-        }
-        count
-    }
 }
 
 #[cfg(test)]
@@ -257,10 +270,12 @@ mod tests {
     #[test]
     fn joined_rows_make_room_for_the_others() {
         let params = IlpcParams::authors();
-        let state = Rounds {
+        let rows = Matrix::zeros(12, 1);
+        let state = Propagation {
             params: &params,
             ways: 2,
             graph: Matrix::zeros(0, 0),
+            rows: &rows,
             labels: vec![None; 12],
             probabilities: Matrix::zeros(10, 2),
             joined: vec![3, 1],

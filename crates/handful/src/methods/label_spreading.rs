@@ -21,7 +21,7 @@ use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_count, check_fraction, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -36,7 +36,7 @@ pub enum Graph {
     Knn,
 }
 
-/// Parameters of [`label-spreading`](self).
+/// Parameters of `label-spreading`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabelSpreadingParams {
     /// What is done to the features first.
@@ -51,7 +51,7 @@ pub struct LabelSpreadingParams {
     pub alpha: f64,
 }
 
-comparator!(LabelSpreadingParams, "label-spreading", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(LabelSpreadingParams, "label-spreading", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(Graph::Rbf),
     "knn" => Self::with(Graph::Knn),
 });
@@ -80,7 +80,7 @@ impl LabelSpreadingParams {
         // Rounding can leave a tiny negative number where nothing arrives.
         learnt.as_mut_slice().iter_mut().for_each(|value| *value = value.max(0.0));
         normalise_rows(&mut learnt);
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 
     /// S of the module's first lines.
@@ -106,7 +106,7 @@ impl LabelSpreadingParams {
                 let negative = distances.as_slice().iter().map(|value| -value).collect();
                 let similarities = Matrix::from_vec(size, size, negative);
                 for i in 0..size {
-                    for j in nearest(&similarities, i, self.neighbours) {
+                    for j in nearest(similarities.row(i), i, self.neighbours) {
                         weights.row_mut(i)[j] = 1.0;
                         weights.row_mut(j)[i] = 1.0;
                     }

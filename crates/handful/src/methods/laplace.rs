@@ -14,7 +14,7 @@ use crate::methods::Setting;
 use crate::methods::common::answer::{answer, labelled_examples};
 use crate::methods::common::{check_count, comparator};
 use crate::methods::poisson::{graph_features, task_graph, unlabelled_part};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::Transform;
@@ -28,7 +28,7 @@ pub struct LaplaceParams {
     pub neighbours: usize,
 }
 
-comparator!(LaplaceParams, "laplace", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(LaplaceParams, "laplace", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: graph_features(), neighbours: 10 },
 });
 
@@ -42,7 +42,7 @@ impl LaplaceParams {
         let graph = task_graph(&task, self.neighbours);
         let solved = graph.laplace(&labelled_examples(task.support_labels()), task.ways());
         let learnt = unlabelled_part(&task, &solved);
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 }
 

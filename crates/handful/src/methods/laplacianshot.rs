@@ -25,18 +25,18 @@ use crate::methods::common::rectification::{Averaging, Rectification, ShiftedRow
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`laplacianshot`](self).
+/// Parameters of `laplacianshot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaplacianshotParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// Whether prototypes are rectified first.
     pub rectify: bool,
     /// How.
@@ -52,7 +52,7 @@ pub struct LaplacianshotParams {
     pub max_updates: usize,
 }
 
-comparator!(LaplacianshotParams, "laplacianshot", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(LaplacianshotParams, "laplacianshot", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         rectification: Rectification { averaging: Averaging::Weights, ..PROTO_RECT },
@@ -74,7 +74,7 @@ impl LaplacianshotParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::Centre, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             rectify: true,
             rectification: PROTO_RECT,
             classified: Classified::Shifted,
@@ -110,7 +110,7 @@ impl LaplacianshotParams {
         let costs = shifted.unlabelled(&shifted.squared_distances(&centres));
         let similarities = closeness(shifted.unlabelled_gram());
         let graph: Vec<Vec<usize>> =
-            (0..costs.rows()).map(|row| nearest(&similarities, row, self.neighbours)).collect();
+            (0..costs.rows()).map(|row| nearest(similarities.row(row), row, self.neighbours)).collect();
         let learnt = smooth(&costs, &graph, self.lambda, self.max_updates);
         Ok(answer(&task, self.unlabelled, &learnt, |rows| {
             let rows = self.placed(ShiftedRows::new(task.support(), rows, &start));

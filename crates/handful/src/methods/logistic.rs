@@ -21,7 +21,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`logistic`](self).
+/// Parameters of `logistic`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogisticParams {
     /// What is done to the features first.

@@ -22,7 +22,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::Transform;
 
-/// Parameters of [`matching`](self).
+/// Parameters of `matching`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchingParams {
     /// What is done to the features first.

@@ -1,8 +1,9 @@
 //! Every method, one file each, behind the [`Method`] trait.
 //!
-//! A method is a parameter type that can be checked ([`MethodParams`]) and the solver it turns into. [`build`] makes
-//! one from a name, a preset and changed keys, which is how the command line and the studies get theirs. To add one:
-//! write the file, and add its line to [`METHODS`].
+//! A method is a parameter type that can be checked ([`MethodParams`]) and the solver it turns into. In code, get one from
+//! its typed [`Builder`], as `DmIda::builder().steps(200).build()?`; [`build`] makes one from a name, a preset and changed
+//! keys, which is how the command line and the studies get theirs. To add one: write the file, and add its line to
+//! [`METHODS`] and to the list of names below it. A method of your own needs none of this: implement [`Method`].
 
 mod alpha_tim;
 mod am;
@@ -12,6 +13,7 @@ mod bavardage;
 mod bd_cspn;
 mod bms;
 mod bpa;
+mod builder;
 pub(crate) mod common;
 mod dm;
 pub mod dm_ida;
@@ -50,9 +52,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::error::{ParamError, TaskError};
+use crate::error::{MOST_COUNT, ParamError, TaskError};
 use crate::solution::Solution;
 use crate::task::Task;
+use crate::transform::Transform;
 
 /// Which unlabelled rows a method learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +64,19 @@ pub enum Setting {
     /// None: each query row is labelled by itself.
     Inductive,
     /// The query rows of a transductive task; the pool, and perhaps the query, of a semi-supervised one.
-    UsesUnlabelled,
+    #[serde(rename = "uses-unlabelled")]
+    UsesUnlabeled,
+}
+
+impl Setting {
+    /// Refuses a transform that looks at rows without labels where a method says that it does not.
+    pub(crate) fn check_transform(self, transform: &Transform) -> Result<(), ParamError> {
+        if self == Self::Inductive && transform.smooths() {
+            let expected = "a transform without smoothing, since this method looks at labelled rows only";
+            return Err(ParamError::OutOfRange { key: "transform", value: transform.to_string(), expected });
+        }
+        Ok(())
+    }
 }
 
 /// What a method knows besides the labelled rows; every table prints it.
@@ -82,20 +97,67 @@ pub trait Method: Send + Sync {
     /// Its complete parameters.
     fn params(&self) -> Value;
     /// Labels the query and the unlabelled rows of a task.
+    ///
+    /// # Errors
+    /// [`TaskError`] for a task that this method cannot solve.
     fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError>;
 }
 
 /// Parameters that become a method once checked.
 pub trait MethodParams: Serialize + DeserializeOwned {
+    /// What they become.
+    type Method: Method + 'static;
     /// The method's name.
     const NAME: &'static str;
     /// Its presets, the default first.
     const PRESETS: &'static [&'static str];
 
-    /// A complete parameter set by name.
+    /// Returns the first of the presets.
+    fn default_preset() -> Self;
+    /// Returns a complete parameter set by name.
     fn preset(name: &str) -> Option<Self>;
     /// Checks every value and turns into the method.
-    fn check(self) -> Result<Box<dyn Method>, ParamError>;
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
+    fn check(self) -> Result<Self::Method, ParamError>;
+}
+
+/// A method of this crate whose parameters have passed their check.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked<P>(P);
+
+impl<P: MethodParams> Checked<P> {
+    /// Starts a builder at the default preset.
+    pub fn builder() -> Builder<P> {
+        Builder::new()
+    }
+}
+
+/// Parameters that know how to solve a task once checked.
+pub(crate) trait Solve: MethodParams {
+    /// What the method knows besides the labelled rows.
+    fn prior(&self) -> PriorKnowledge;
+    /// Labels a task.
+    fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError>;
+}
+
+impl<P: Solve + Send + Sync> Method for Checked<P> {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn prior(&self) -> PriorKnowledge {
+        Solve::prior(&self.0)
+    }
+
+    fn params(&self) -> Value {
+        as_map(&self.0).into()
+    }
+
+    fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
+        Solve::solve(&self.0, task)
+    }
 }
 
 /// A changed parameter: key and value as typed.
@@ -155,44 +217,123 @@ pub const METHODS: &[MethodEntry] = &[
     entry::<dm_ida::DmIdaParams>(),
 ];
 
+/// Names the checked methods and makes their parameters public.
+macro_rules! named {
+    ($($method:ident = $module:ident::$params:ident;)+) => {
+        $(
+            #[doc = concat!("The method of [`", stringify!($params), "`].")]
+            pub type $method = Checked<$params>;
+            pub use $module::$params;
+        )+
+    };
+}
+
+named! {
+    Protonet = protonet::ProtonetParams;
+    Simpleshot = simpleshot::SimpleshotParams;
+    Matching = matching::MatchingParams;
+    Baseline = baseline::BaselineParams;
+    BaselinePp = baseline_pp::BaselinePpParams;
+    Logistic = logistic::LogisticParams;
+    Ridge = ridge::RidgeParams;
+    Svm = svm::SvmParams;
+    Dsn = dsn::DsnParams;
+    EntropyMin = entropy_min::EntropyMinParams;
+    TimGd = tim_gd::TimGdParams;
+    TimAdm = tim_adm::TimAdmParams;
+    AlphaTim = alpha_tim::AlphaTimParams;
+    BdCspn = bd_cspn::BdCspnParams;
+    Laplacianshot = laplacianshot::LaplacianshotParams;
+    Epnet = epnet::EpnetParams;
+    PtMap = pt_map::PtMapParams;
+    Ilpc = ilpc::IlpcParams;
+    Ease = ease::EaseParams;
+    Protolp = protolp::ProtolpParams;
+    Tafssl = tafssl::TafsslParams;
+    Paddle = paddle::PaddleParams;
+    Oslo = oslo::OsloParams;
+    LabelSpreading = label_spreading::LabelSpreadingParams;
+    Ici = ici::IciParams;
+    SoftKmeans = soft_kmeans::SoftKmeansParams;
+    SelfTraining = self_training_confidence::ConfidenceParams;
+    Dm = dm::DmParams;
+    Unem = unem::UnemParams;
+    Bavardage = bavardage::BavardageParams;
+    Bms = bms::BmsParams;
+    Bpa = bpa::BpaParams;
+    Nohub = nohub::NohubParams;
+    Am = am::AmParams;
+    Stata = stata::StataParams;
+    Poisson = poisson::PoissonParams;
+    Laplace = laplace::LaplaceParams;
+}
+
+pub use baseline_pp::{Optimiser, Start};
+pub use bd_cspn::Classified;
+pub use builder::Builder;
+pub use common::rectification::{Averaging, Rectification, SupportRows, Weighting};
+pub use common::transport_map::TransportMap;
+pub use dm_ida::{DmIda, DmIdaParams};
+pub use dsn::Origin;
+pub use label_spreading::Graph;
+pub use paddle::Scaling;
+pub use simpleshot::Metric;
+pub use tafssl::{Labeller, Projection};
+
 const fn entry<P: MethodParams>() -> MethodEntry {
     MethodEntry { name: P::NAME, presets: P::PRESETS, build: build_from::<P> }
 }
 
 /// Builds a method from its name, a preset (its default one if none) and changes to single parameters.
+///
+/// # Errors
+/// [`ParamError`] names what there is instead of an unknown method, preset or key, and what a value must be.
 pub fn build(name: &str, preset: Option<&str>, changes: &[Change]) -> Result<Box<dyn Method>, ParamError> {
     let entry = METHODS.iter().find(|entry| entry.name == name).ok_or_else(|| ParamError::UnknownMethod {
         name: name.to_owned(),
         known: METHODS.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", "),
     })?;
-    let method = (entry.build)(preset, changes)?;
-    let transform = method.params().get("transform").and_then(Value::as_str).unwrap_or_default().to_owned();
-    // Smoothing looks at rows without labels, which such a method says it does not.
-    if method.prior().setting == Setting::Inductive && transform.contains("smooth:") {
-        let expected = "a transform without smoothing, since this method looks at labelled rows only";
-        return Err(ParamError::OutOfRange { key: "transform", value: transform, expected });
-    }
-    Ok(method)
+    (entry.build)(preset, changes)
 }
 
 fn build_from<P: MethodParams>(
     preset: Option<&str>,
     changes: &[Change],
 ) -> Result<Box<dyn Method>, ParamError> {
-    changed_preset::<P>(preset, changes)?.check()
+    Ok(Box::new(Builder::from(changed_preset::<P>(preset, changes)?).build()?))
 }
 
-/// A preset with some of its values replaced, not yet checked.
-pub fn changed_preset<P: MethodParams>(preset: Option<&str>, changes: &[Change]) -> Result<P, ParamError> {
-    let preset = preset.unwrap_or(P::PRESETS[0]);
-    let params = P::preset(preset).ok_or_else(|| ParamError::UnknownPreset {
-        method: P::NAME,
-        preset: preset.to_owned(),
-        known: P::PRESETS.join(", "),
-    })?;
-    if changes.is_empty() {
-        return Ok(params);
+/// Refuses counts (steps, rounds, neighbours) beyond every use, which would never come to an end.
+fn check_counts(params: &Map<String, Value>) -> Result<(), ParamError> {
+    let too_large = |value: &Value| value.as_u64().is_some_and(|count| count > MOST_COUNT);
+    match params.iter().find(|(key, value)| key.as_str() != "seed" && too_large(value)) {
+        Some((key, value)) => Err(ParamError::BadValue {
+            key: key.clone(),
+            value: value.to_string(),
+            reason: format!("expected at most {MOST_COUNT}"),
+        }),
+        None => Ok(()),
     }
+}
+
+/// Returns a preset with some of its values replaced, not yet checked.
+///
+/// # Errors
+/// [`ParamError`] for a preset or key there is none of, or a value of another kind.
+pub fn changed_preset<P: MethodParams>(preset: Option<&str>, changes: &[Change]) -> Result<P, ParamError> {
+    changed(preset.map_or_else(|| Ok(P::default_preset()), named_preset)?, changes)
+}
+
+fn named_preset<P: MethodParams>(name: &str) -> Result<P, ParamError> {
+    P::preset(name).ok_or_else(|| ParamError::UnknownPreset {
+        method: P::NAME,
+        preset: name.to_owned(),
+        known: P::PRESETS.join(", "),
+    })
+}
+
+/// Parameters with some of their values replaced, not yet checked.
+fn changed<P: MethodParams>(params: P, changes: &[Change]) -> Result<P, ParamError> {
     // One after the other, so that a value that does not fit is named with its key.
     let mut map = as_map(&params);
     let mut changed = params;
@@ -264,7 +405,7 @@ mod tests {
             let Ok(plain) = build(entry.name, None, &[]) else { continue };
             if plain.params().get("transform").is_some() {
                 let allowed = build(entry.name, None, &smooth).is_ok();
-                assert_eq!(allowed, plain.prior().setting == Setting::UsesUnlabelled, "{}", entry.name);
+                assert_eq!(allowed, plain.prior().setting == Setting::UsesUnlabeled, "{}", entry.name);
             }
         }
     }
@@ -282,6 +423,19 @@ mod tests {
         {
             let error = set(key, value).err().expect("refused").to_string();
             assert!(error.contains(key), "{error}");
+        }
+    }
+
+    #[test]
+    fn counts_have_an_end_in_every_method() {
+        for entry in METHODS {
+            let Ok(method) = build(entry.name, None, &[]) else { continue };
+            let params = as_map(&method.params());
+            for (key, _) in params.iter().filter(|(key, value)| *key != "seed" && value.is_u64()) {
+                let endless = [(key.clone(), u64::MAX.to_string())];
+                let error = build(entry.name, None, &endless).err().expect("refused").to_string();
+                assert!(error.contains(key) && error.contains("at most"), "{}: {error}", entry.name);
+            }
         }
     }
 }

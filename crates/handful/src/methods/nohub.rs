@@ -30,7 +30,7 @@ use crate::methods::pt_map::PtMapParams;
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::simd::AdamStep;
 use crate::solution::Solution;
@@ -43,7 +43,7 @@ pub struct NohubParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task the prototypes learn from; all are embedded.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// Whether labels change the embedding (noHub-S).
     pub use_labels: bool,
     /// Neighbours a row is meant to have, softly counted.
@@ -65,7 +65,7 @@ pub struct NohubParams {
     pub map: TransportMap,
 }
 
-comparator!(NohubParams, "nohub", Setting::UsesUnlabelled,
+comparator!(NohubParams, "nohub", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::supervised(ClassSizes::Unknown),
     "balanced" => Self::supervised(ClassSizes::Equal),
@@ -85,7 +85,7 @@ impl NohubParams {
     fn supervised(class_sizes: ClassSizes) -> Self {
         Self {
             transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             use_labels: true,
             perplexity: 40.0,
             kappa: 0.5,

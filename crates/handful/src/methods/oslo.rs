@@ -20,18 +20,18 @@ use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`oslo`](self).
+/// Parameters of `oslo`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OsloParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// t_xi, the temperature of being an inlier.
     pub inlier_temperature: f64,
     /// t_zeta, the temperature of the classes.
@@ -40,7 +40,7 @@ pub struct OsloParams {
     pub steps: usize,
 }
 
-comparator!(OsloParams, "oslo", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(OsloParams, "oslo", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2, Step::CentreParts, Step::L2]),
         ..Self::authors()
@@ -58,7 +58,7 @@ impl OsloParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::Centre, Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             inlier_temperature: 0.05,
             class_temperature: 0.1,
             steps: 2,
@@ -96,7 +96,7 @@ impl OsloParams {
         let label = |rows: &Matrix<f32>| self.latent(&FeatureRows::new(rows), &centres, None);
         let mut solution = answer(&task, self.unlabelled, &latent.classes, |rows| label(rows).classes);
         // The rows that were learnt from are the unlabelled ones unless the task has a pool and they were not it.
-        solution.credibility = if task.is_transductive() || self.unlabelled == UnlabelledRows::Pool {
+        solution.credibility = if task.is_transductive() || self.unlabelled == UnlabeledRows::Pool {
             latent.inlier
         } else {
             label(task.pool()).inlier

@@ -23,7 +23,7 @@ use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -38,7 +38,7 @@ pub enum Scaling {
     Range,
 }
 
-/// Parameters of [`paddle`](self).
+/// Parameters of `paddle`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PaddleParams {
     /// What is done to the features first.
@@ -46,7 +46,7 @@ pub struct PaddleParams {
     /// What they are scaled by then.
     pub scaling: Scaling,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// T.
     pub temperature: f64,
     /// lambda / U, the weight of the penalty on the number of classes.
@@ -55,7 +55,7 @@ pub struct PaddleParams {
     pub steps: usize,
 }
 
-comparator!(PaddleParams, "paddle", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(PaddleParams, "paddle", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         scaling: Scaling::None,
@@ -74,7 +74,7 @@ impl PaddleParams {
         Self {
             transform: Transform::none(),
             scaling: Scaling::Range,
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             temperature: 2.0,
             lambda_share: 1.0,
             steps: 100,

@@ -19,7 +19,7 @@ use crate::methods::common::answer::{answer, labelled_examples};
 use crate::methods::common::feature_rows::unit_rows;
 use crate::methods::common::reduce::all_rows;
 use crate::methods::common::{check_count, check_positive, comparator};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -35,7 +35,7 @@ pub struct PoissonParams {
     pub sharpness: f64,
 }
 
-comparator!(PoissonParams, "poisson", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(PoissonParams, "poisson", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self { transform: graph_features(), neighbours: 10, sharpness: 1.0 },
 });
 
@@ -69,7 +69,7 @@ impl PoissonParams {
         let mut learnt = unlabelled_part(&task, &scores);
         learnt.as_mut_slice().iter_mut().for_each(|value| *value *= self.sharpness);
         softmax_rows(&mut learnt);
-        Ok(answer(&task, UnlabelledRows::Both, &learnt, |_| learnt.gather(&[])))
+        Ok(answer(&task, UnlabeledRows::Both, &learnt, |_| learnt.gather(&[])))
     }
 }
 
@@ -106,7 +106,8 @@ mod tests {
                 (0..size).map(|i| degrees[i].sqrt() * solved[(i, class)]).sum::<f64>() / volume
             };
             let got = method.solve(&task).expect("solvable").query_labels();
-            let score = |row: usize, class: usize| solved[(row + 5, class)] / degrees[row + 5].sqrt() - mean(class);
+            let score =
+                |row: usize, class: usize| solved[(row + 5, class)] / degrees[row + 5].sqrt() - mean(class);
             let best = |row: usize| {
                 (0..5).max_by(|&a, &b| score(row, a).total_cmp(&score(row, b))).expect("five classes")
             };

@@ -11,7 +11,7 @@ use crate::paper::ida::{FisherParams, RidgeScale};
 use crate::paper::objective::{DependenceScale, Objective, ObjectiveKind};
 use crate::self_training::class_sizes::ClassSizes;
 use crate::self_training::select::SelectorKind;
-use crate::self_training::{Keep, SelfTrainingParams, UnlabelledRows};
+use crate::self_training::{Keep, SelfTrainingParams, UnlabeledRows};
 use crate::transform::{Step, Transform};
 
 /// Room for the exact kernel of about 31,000 rows.
@@ -76,7 +76,7 @@ pub fn paper() -> DmIdaParams {
             seed: 0,
         },
         // Algorithm 1 fits on the unlabelled set throughout.
-        last_fit: UnlabelledRows::Pool,
+        last_fit: UnlabeledRows::Pool,
     }
 }
 
@@ -110,7 +110,7 @@ pub fn authors() -> DmIdaParams {
             ..paper.self_training
         },
         // The last fit's unlabelled rows are the query rows, in semi-supervised tasks too.
-        last_fit: UnlabelledRows::Query,
+        last_fit: UnlabeledRows::Query,
         ..paper
     }
 }
@@ -134,12 +134,7 @@ pub fn default() -> DmIdaParams {
             Step::Smooth { neighbours: 10, percent: 30 },
             Step::L2,
         ]),
-        fit: FitParams {
-            temperature: 0.4,
-            temperature_five_shot: 0.4,
-            learning_rate: 0.1,
-            ..equal.fit
-        },
+        fit: FitParams { temperature: 0.4, temperature_five_shot: 0.4, learning_rate: 0.1, ..equal.fit },
         shares: SharesParams::ADAPTIVE,
         ..equal
     }
@@ -200,7 +195,7 @@ fn equal_sizes() -> DmIdaParams {
             max_rounds: 1,
             ..authors.self_training
         },
-        last_fit: UnlabelledRows::Both,
+        last_fit: UnlabeledRows::Both,
     }
 }
 
@@ -238,11 +233,7 @@ pub fn balanced() -> DmIdaParams {
             steps: 200,
             learning_rate: 0.1,
             pseudo_label_weight: 0.2,
-            objective: Objective {
-                cross_entropy_weight: 0.1,
-                dependence_weight: 1.0,
-                ..equal.fit.objective
-            },
+            objective: Objective { cross_entropy_weight: 0.1, dependence_weight: 1.0, ..equal.fit.objective },
             ..equal.fit
         },
         self_training: SelfTrainingParams {

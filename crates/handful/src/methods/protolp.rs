@@ -24,13 +24,13 @@ use crate::methods::common::reduce::principal_task;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::common::{check_count, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`protolp`](self).
+/// Parameters of `protolp`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtolpParams {
     /// What is done to the features first.
@@ -40,7 +40,7 @@ pub struct ProtolpParams {
     /// What is done to the reduced features.
     pub reduced_transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// m, the share of the propagated labels.
     pub propagated_share: f64,
     /// The iteration.
@@ -48,7 +48,7 @@ pub struct ProtolpParams {
     pub map: TransportMap,
 }
 
-comparator!(ProtolpParams, "protolp", Setting::UsesUnlabelled,
+comparator!(ProtolpParams, "protolp", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
@@ -64,7 +64,7 @@ impl ProtolpParams {
             transform: Transform::new(vec![Step::Power, Step::L2]),
             dimensions: 40,
             reduced_transform: Transform::new(vec![Step::CentreParts, Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             propagated_share: 0.6,
             map: TransportMap {
                 lambda: 10.0,

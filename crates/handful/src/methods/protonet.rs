@@ -7,19 +7,18 @@
 //! Defaults: unit-length features, T = 2/15 (TIM's temperature 15; it only shapes the probabilities).
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
 use crate::fit::classifier::{LinearClassifier, prototypes, softmax_rows};
+use crate::methods::Setting;
 use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;
-use crate::methods::{Method, MethodParams, PriorKnowledge, Setting, as_map};
+use crate::methods::common::{check_positive, comparator};
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`protonet`](self).
+/// Parameters of `protonet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtonetParams {
     /// What is done to the features first.
@@ -28,35 +27,16 @@ pub struct ProtonetParams {
     pub temperature: f64,
 }
 
-impl MethodParams for ProtonetParams {
-    const NAME: &'static str = "protonet";
-    const PRESETS: &'static [&'static str] = &["default"];
+comparator!(ProtonetParams, "protonet", Setting::Inductive, knows_class_sizes: |_| false, presets: {
+    "default" => Self { transform: Transform::new(vec![Step::L2]), temperature: 2.0 / 15.0 },
+});
 
-    fn preset(name: &str) -> Option<Self> {
-        let default = Self { transform: Transform::new(vec![Step::L2]), temperature: 2.0 / 15.0 };
-        (name == "default").then_some(default)
+impl ProtonetParams {
+    fn check_values(&self) -> Result<(), ParamError> {
+        check_positive("temperature", self.temperature)
     }
 
-    fn check(self) -> Result<Box<dyn Method>, ParamError> {
-        check_range("temperature", self.temperature, self.temperature > 0.0, "a number above 0")?;
-        Ok(Box::new(self))
-    }
-}
-
-impl Method for ProtonetParams {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn prior(&self) -> PriorKnowledge {
-        PriorKnowledge { setting: Setting::Inductive, knows_class_sizes: false }
-    }
-
-    fn params(&self) -> Value {
-        as_map(self).into()
-    }
-
-    fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
+    fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
         let task = self.transform.applied(task)?;
         let means = prototypes(task.support(), task.support_labels(), task.ways());
         let classifier = LinearClassifier::from_prototypes(&means, self.temperature as f32);
@@ -75,6 +55,7 @@ impl Method for ProtonetParams {
 mod tests {
     use super::*;
     use crate::linalg::Matrix;
+    use crate::methods::Method;
     use crate::task::Unlabeled;
 
     #[test]
@@ -82,7 +63,7 @@ mod tests {
         let support = Matrix::from_vec(3, 2, vec![1.0f32, 0.0, 0.9, 0.1, 0.0, 1.0]);
         let query = Matrix::from_vec(3, 2, vec![5.0, 1.0, 1.0, 5.0, 0.1, 0.2]);
         let task = Task::new(0, 2, support, vec![0, 0, 1], Unlabeled::Query, query).expect("valid");
-        let method = ProtonetParams::preset("default").expect("there").check().expect("valid");
+        let method = crate::methods::Protonet::builder().build().expect("valid");
         assert_eq!(method.solve(&task).expect("solvable").query_labels(), vec![0, 1, 1]);
     }
 }

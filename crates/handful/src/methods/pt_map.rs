@@ -22,25 +22,25 @@ use crate::methods::common::answer::answer;
 use crate::methods::common::comparator;
 use crate::methods::common::transport_map::TransportMap;
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::self_training::class_sizes::ClassSizes;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`pt-map`](self).
+/// Parameters of `pt-map`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PtMapParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// The iteration.
     #[serde(flatten)]
     pub map: TransportMap,
 }
 
-comparator!(PtMapParams, "pt-map", Setting::UsesUnlabelled,
+comparator!(PtMapParams, "pt-map", Setting::UsesUnlabeled,
     knows_class_sizes: |params| params.map.class_sizes.known(), presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
@@ -64,7 +64,7 @@ impl PtMapParams {
     pub(crate) fn authors() -> Self {
         Self {
             transform: power_and_centre(),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             map: TransportMap {
                 lambda: 10.0,
                 epochs: 20,

@@ -24,7 +24,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`ridge`](self).
+/// Parameters of `ridge`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RidgeParams {
     /// What is done to the features first.

@@ -21,12 +21,12 @@ use crate::methods::presets;
 use crate::methods::single_fit::TraceWanted;
 use crate::paper::objective::{Objective, ObjectiveKind};
 use crate::self_training::select::SelectorKind;
-use crate::self_training::{Keep, SelfTrainingParams, UnlabelledRows};
+use crate::self_training::{Keep, SelfTrainingParams, UnlabeledRows};
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`self-training`](self).
+/// Parameters of `self-training`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfidenceParams {
     /// What is done to the features first.
@@ -43,7 +43,7 @@ pub struct ConfidenceParams {
     pub max_rounds: usize,
 }
 
-comparator!(ConfidenceParams, "self-training", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(ConfidenceParams, "self-training", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(5, 10),
     "lst" => Self::with(20, 6),
 });
@@ -84,7 +84,7 @@ impl ConfidenceParams {
                 max_rounds: self.max_rounds,
                 ..general.self_training
             },
-            last_fit: UnlabelledRows::Pool,
+            last_fit: UnlabeledRows::Pool,
             ..general
         }
     }

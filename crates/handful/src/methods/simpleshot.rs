@@ -44,7 +44,7 @@ impl Metric {
     }
 }
 
-/// Parameters of [`simpleshot`](self).
+/// Parameters of `simpleshot`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SimpleshotParams {
     /// What is done to the features first.

@@ -7,7 +7,7 @@ use crate::fit::basis::Basis;
 use crate::fit::{FitParams, Fitter};
 use crate::linalg::Matrix;
 use crate::scalar::Scalar;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{FitTrace, Solution, Trace};
 use crate::task::{Task, Unlabeled};
 use crate::transform::Transform;
@@ -20,7 +20,7 @@ pub struct SingleFitParams {
     /// In which basis the classifier is fitted.
     pub basis: Basis,
     /// Which unlabelled rows of a semi-supervised task the fit looks at.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// The fit.
     #[serde(flatten)]
     pub fit: FitParams,
@@ -28,11 +28,17 @@ pub struct SingleFitParams {
 
 impl SingleFitParams {
     /// Checks every value's range.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         self.fit.check()
     }
 
     /// Solves a task; fills the trace of the fit if `with_trace`.
+    ///
+    /// # Errors
+    /// [`TaskError`] where the transform or the kernel cannot take the task.
     pub fn solve<T: Scalar>(
         &self,
         task: &Task<T>,
@@ -80,12 +86,12 @@ impl<T> Rows<'_, T> {
 }
 
 /// The unlabelled rows a fit looks at; in a transductive task always the query.
-pub(crate) fn unlabelled_rows<T: Scalar>(task: &Task<T>, which: UnlabelledRows) -> Rows<'_, T> {
+pub(crate) fn unlabelled_rows<T: Scalar>(task: &Task<T>, which: UnlabeledRows) -> Rows<'_, T> {
     match (task.unlabeled(), which) {
-        (Unlabeled::Query, _) | (_, UnlabelledRows::Query) => Rows::Borrowed(task.query()),
-        (Unlabeled::Pool(pool), UnlabelledRows::Pool) => Rows::Borrowed(pool),
-        (Unlabeled::Pool(pool), UnlabelledRows::Both) if pool.rows() == 0 => Rows::Borrowed(task.query()),
-        (Unlabeled::Pool(pool), UnlabelledRows::Both) => Rows::Owned(pool.stack(task.query())),
+        (Unlabeled::Query, _) | (_, UnlabeledRows::Query) => Rows::Borrowed(task.query()),
+        (Unlabeled::Pool(pool), UnlabeledRows::Pool) => Rows::Borrowed(pool),
+        (Unlabeled::Pool(pool), UnlabeledRows::Both) if pool.rows() == 0 => Rows::Borrowed(task.query()),
+        (Unlabeled::Pool(pool), UnlabeledRows::Both) => Rows::Owned(pool.stack(task.query())),
     }
 }
 
@@ -98,8 +104,13 @@ macro_rules! single_fit_method {
         pub struct $params(pub crate::methods::single_fit::SingleFitParams);
 
         impl crate::methods::MethodParams for $params {
+            type Method = crate::methods::Checked<Self>;
             const NAME: &'static str = $name;
             const PRESETS: &'static [&'static str] = &[$($preset),+];
+
+            fn default_preset() -> Self {
+                Self([$(|| $make),+][0]())
+            }
 
             fn preset(name: &str) -> Option<Self> {
                 match name {
@@ -108,23 +119,16 @@ macro_rules! single_fit_method {
                 }
             }
 
-            fn check(self) -> Result<Box<dyn crate::methods::Method>, crate::error::ParamError> {
+            fn check(self) -> Result<Self::Method, crate::error::ParamError> {
                 self.0.check()?;
-                Ok(Box::new(self))
+                $setting.check_transform(&self.0.transform)?;
+                Ok(crate::methods::Checked(self))
             }
         }
 
-        impl crate::methods::Method for $params {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
+        impl crate::methods::Solve for $params {
             fn prior(&self) -> crate::methods::PriorKnowledge {
                 crate::methods::PriorKnowledge { setting: $setting, knows_class_sizes: false }
-            }
-
-            fn params(&self) -> serde_json::Value {
-                crate::methods::as_map(self).into()
             }
 
             fn solve(

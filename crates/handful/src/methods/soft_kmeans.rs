@@ -18,25 +18,25 @@ use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`soft-kmeans`](self).
+/// Parameters of `soft-kmeans`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoftKmeansParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// T.
     pub temperature: f64,
     /// Refinements.
     pub steps: usize,
 }
 
-comparator!(SoftKmeansParams, "soft-kmeans", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(SoftKmeansParams, "soft-kmeans", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::L2]),
         temperature: 2.0 / 15.0,
@@ -47,7 +47,7 @@ comparator!(SoftKmeansParams, "soft-kmeans", Setting::UsesUnlabelled, knows_clas
 
 impl SoftKmeansParams {
     fn authors() -> Self {
-        let (transform, unlabelled) = (Transform::none(), UnlabelledRows::Pool);
+        let (transform, unlabelled) = (Transform::none(), UnlabeledRows::Pool);
         Self { transform, unlabelled, temperature: 1.0, steps: 1 }
     }
 

@@ -24,7 +24,7 @@ use crate::methods::common::feature_rows::{FeatureRows, column_sums, unit_rows};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -35,7 +35,7 @@ pub struct StataParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// tau.
     pub inverse_temperature: f64,
     /// s, what log-densities are divided by.
@@ -50,7 +50,7 @@ pub struct StataParams {
     pub inner_steps: usize,
 }
 
-comparator!(StataParams, "stata", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(StataParams, "stata", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::usual(),
 });
 
@@ -67,7 +67,7 @@ impl StataParams {
     fn usual() -> Self {
         Self {
             transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             inverse_temperature: 10.0,
             density_scale: 50.0,
             neighbours: 3,
@@ -169,7 +169,8 @@ impl StataParams {
         }
         unit_rows(&mut means);
         let mut variances = weighted_variances(rows, &means, learnt);
-        let floor = LEAST_VARIANCE.1.max(LEAST_VARIANCE.0 * common.iter().sum::<f64>() / common.len().max(1) as f64);
+        let floor =
+            LEAST_VARIANCE.1.max(LEAST_VARIANCE.0 * common.iter().sum::<f64>() / common.len().max(1) as f64);
         for (class, &trust) in trust.iter().enumerate() {
             let pairs = anchors.row(class).iter().zip(means.row(class));
             let moved: Vec<f64> = pairs.map(|(a, m)| f64::from(a - m).powi(2)).collect();
@@ -191,7 +192,8 @@ impl Gaussians {
             let inverse: Vec<f64> = variances.iter().map(|value| 1.0 / value).collect();
             for (row, values) in rows.iter_rows().enumerate() {
                 let differences = values.iter().zip(self.means.row(class)).zip(&inverse);
-                let distance: f64 = differences.map(|((x, m), inverse)| f64::from(x - m).powi(2) * inverse).sum();
+                let distance: f64 =
+                    differences.map(|((x, m), inverse)| f64::from(x - m).powi(2) * inverse).sum();
                 out.row_mut(row)[class] = -0.5 * (distance + normaliser);
             }
         }
@@ -237,7 +239,7 @@ fn repeated(row: &[f64], times: usize) -> Matrix<f64> {
 fn symmetric_neighbours(cosines: &Matrix<f64>, neighbours: usize) -> Vec<Vec<(usize, f64)>> {
     let mut edges = vec![Vec::new(); cosines.rows()];
     for row in 0..cosines.rows() {
-        for other in nearest(cosines, row, neighbours) {
+        for other in nearest(cosines.row(row), row, neighbours) {
             let weight = cosines.row(row)[other].max(0.0);
             edges[row].push((other, weight));
             edges[other].push((row, weight));
@@ -250,7 +252,7 @@ fn symmetric_neighbours(cosines: &Matrix<f64>, neighbours: usize) -> Vec<Vec<(us
 mod tests {
     use super::*;
     use crate::methods::build;
-    use crate::methods::common::test_tasks::{clouds, mean_accuracy, PerClass};
+    use crate::methods::common::test_tasks::{PerClass, clouds, mean_accuracy};
 
     #[test]
     fn log_densities_are_those_of_a_diagonal_gaussian() {

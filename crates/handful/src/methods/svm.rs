@@ -27,7 +27,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`svm`](self).
+/// Parameters of `svm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SvmParams {
     /// What is done to the features first.

@@ -24,18 +24,18 @@ use crate::methods::common::answer::{answer, normalise_rows, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`tim-adm`](self).
+/// Parameters of `tim-adm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimAdmParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// tau.
     pub inverse_temperature: f64,
     /// l0.
@@ -50,7 +50,7 @@ pub struct TimAdmParams {
     pub steps: usize,
 }
 
-comparator!(TimAdmParams, "tim-adm", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(TimAdmParams, "tim-adm", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::authors(),
     "authors" => Self::authors(),
 });
@@ -59,7 +59,7 @@ impl TimAdmParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::L2]),
-            unlabelled: UnlabelledRows::Pool,
+            unlabelled: UnlabeledRows::Pool,
             inverse_temperature: 15.0,
             cross_entropy_weight: 0.1,
             marginal_weight: 1.0,

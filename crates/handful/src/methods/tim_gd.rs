@@ -12,7 +12,7 @@ use crate::methods::Setting;
 use crate::methods::presets;
 use crate::methods::single_fit::single_fit_method;
 
-single_fit_method!(TimGdParams, "tim-gd", Setting::UsesUnlabelled, presets: {
+single_fit_method!(TimGdParams, "tim-gd", Setting::UsesUnlabeled, presets: {
     "default" => presets::tim_gd_default(),
     "authors" => presets::tim_gd_authors(),
 });

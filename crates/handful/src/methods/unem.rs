@@ -23,7 +23,7 @@ use crate::methods::common::answer::{answer, one_hot};
 use crate::methods::common::feature_rows::{FeatureRows, column_sums};
 use crate::methods::common::{check_positive, comparator};
 use crate::methods::single_fit::unlabelled_rows;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
@@ -34,7 +34,7 @@ pub struct UnemParams {
     /// What is done to the features first.
     pub transform: Transform,
     /// Which unlabelled rows of a semi-supervised task are learnt from.
-    pub unlabelled: UnlabelledRows,
+    pub unlabelled: UnlabeledRows,
     /// t.
     pub scale: f64,
     /// t from five labelled rows per class on.
@@ -49,7 +49,7 @@ pub struct UnemParams {
     pub temperatures_five_shot: Vec<f64>,
 }
 
-comparator!(UnemParams, "unem", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(UnemParams, "unem", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
         scale: 5.0,
@@ -73,7 +73,7 @@ impl UnemParams {
     fn authors() -> Self {
         Self {
             transform: Transform::new(vec![Step::L2]),
-            unlabelled: UnlabelledRows::Both,
+            unlabelled: UnlabeledRows::Both,
             scale: 1.75,
             scale_five_shot: 1.81,
             size_weights: vec![1.26, 2.89, 3.41, 3.31, 2.94, 2.42, 1.85, 1.37, 1.05, 1.14],
@@ -117,11 +117,7 @@ impl UnemParams {
                 temperatures: &self.temperatures_five_shot,
             }
         } else {
-            Schedule {
-                scale: self.scale,
-                size_weights: &self.size_weights,
-                temperatures: &self.temperatures,
-            }
+            Schedule { scale: self.scale, size_weights: &self.size_weights, temperatures: &self.temperatures }
         }
     }
 

@@ -44,9 +44,12 @@ pub fn kernel_bytes<T>(rows: usize) -> u64 {
     rows as u64 * row * size_of::<T>() as u64
 }
 
-/// `HKH`, the centred Gaussian kernel of the rows, padded with zeros for the kernels of a fit.
+/// Computes `HKH`, the centred Gaussian kernel of the rows, padded with zeros for the kernels of a fit.
 ///
 /// Refuses, before allocating, to take more than `limit_mb` megabytes.
+///
+/// # Errors
+/// [`TaskError::KernelTooLarge`] says how much it would take.
 pub fn centred_gaussian<T: Scalar>(
     rows: &Matrix<T>,
     bandwidth: Bandwidth,

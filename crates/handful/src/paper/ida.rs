@@ -57,6 +57,9 @@ pub struct FisherParams {
 
 impl FisherParams {
     /// Checks that the ridge is positive: without one the scatter of few rows cannot be inverted.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         check_range("ridge", self.ridge, self.ridge > 0.0, "a number above 0")
     }
@@ -95,13 +98,13 @@ impl WhitenedPool {
         Self { coordinates: whitened, psi_per_class: params.psi_per_class }
     }
 
-    /// Fisher's criterion of the pool under these labels (each below `ways`); 0 for fewer than two rows.
+    /// Computes Fisher's criterion under these labels (each below `ways`); 0 for fewer than two rows.
     pub fn fisher(&self, labels: &[usize], ways: usize) -> f64 {
         let classes = self.class_means(labels, ways);
         classes.psi() / self.divisor(classes.present())
     }
 
-    /// The exact IDA value of each row: what psi loses when the row goes.
+    /// Computes the exact IDA value of each row: what psi loses when the row goes.
     pub fn ida(&self, labels: &[usize], ways: usize) -> Vec<f64> {
         let rows = self.coordinates.rows();
         if rows < 2 {
@@ -140,12 +143,12 @@ impl WhitenedPool {
         (0..rows).into_par_iter().map(|row| value((self.coordinates.row(row), &labels[row]))).collect()
     }
 
-    /// The whitened rows: their scatter is the identity, up to the ridge.
+    /// Returns the whitened rows: their scatter is the identity, up to the ridge.
     pub fn coordinates(&self) -> &Matrix<f64> {
         &self.coordinates
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.coordinates.rows()
     }

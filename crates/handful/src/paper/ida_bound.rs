@@ -19,7 +19,7 @@ use crate::linalg::Matrix;
 use crate::linalg::sums::dot_by_lanes;
 use crate::scalar::Scalar;
 
-/// Theorem 3's upper bound for each row; see the module.
+/// Computes Theorem 3's upper bound for each row; see the module.
 pub fn ida_bound<T: Scalar>(rows: &Matrix<T>, labels: &[usize], ways: usize, ridge: f64) -> Vec<f64> {
     let mut centred: Matrix<f64> = rows.cast();
     let mean = centred.mean_row();

@@ -6,8 +6,9 @@
 //! | Eq. 4, the loss of a fit | [`objective`] |
 //! | Eq. 5 and 6, Fisher's criterion and a label's contribution to it | [`ida`] |
 //! | Theorem 3, a bound on that contribution | [`ida_bound`] |
-//! | Algorithm 1, fit, rank, let the best join, again | [`crate::self_training`] |
+//! | Algorithm 1, fit, rank, let the best join, again | [`algorithm1`] |
 
+pub mod algorithm1;
 pub mod hsic;
 pub mod ida;
 pub mod ida_bound;

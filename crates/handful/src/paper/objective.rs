@@ -40,17 +40,17 @@ pub enum ObjectiveKind {
 }
 
 impl ObjectiveKind {
-    /// Whether the loss has the conditional-entropy term.
+    /// Tells whether the loss has the conditional-entropy term.
     pub fn has_conditional_entropy(self) -> bool {
         matches!(self, Self::ConditionalEntropy | Self::MutualInformation | Self::Hybrid)
     }
 
-    /// Whether the loss has the marginal-entropy term.
+    /// Tells whether the loss has the marginal-entropy term.
     pub fn has_marginal_entropy(self) -> bool {
         matches!(self, Self::MutualInformation | Self::Hybrid)
     }
 
-    /// Whether the loss has the dependence term.
+    /// Tells whether the loss has the dependence term.
     pub fn has_dependence(self) -> bool {
         matches!(self, Self::Dependence | Self::Hybrid)
     }
@@ -88,6 +88,9 @@ pub struct Objective {
 
 impl Objective {
     /// Checks that every weight is finite and not negative and the bandwidth positive.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         for (key, value) in [
             ("cross_entropy_weight", self.cross_entropy_weight),
@@ -129,7 +132,7 @@ pub(crate) struct TermWeights {
 }
 
 impl TermWeights {
-    /// Whether the unlabelled rows have any say.
+    /// Tells whether the unlabelled rows have any say.
     pub fn uses_unlabelled(&self) -> bool {
         self.conditional != 0.0 || self.marginal != 0.0 || self.trace != 0.0
     }

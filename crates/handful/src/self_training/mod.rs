@@ -1,28 +1,23 @@
-//! Algorithm 1: fit, label the pool, rank the labels, let the best join the labelled set, and again.
+//! Self-training: fit, label the pool, let the most credible labels join the labelled set, and again.
 //!
-//! Each round lets the best-ranked rows of each class join, up to `per_class` times the number of the round. What
-//! happens to rows that joined earlier is [`Keep`]; when the loop ends, besides when the pool is exhausted or a round
-//! changes nothing, is `stop_when_stable` and `max_rounds`.
+//! One loop for every method of that kind, [`self_train`]. What is fitted, and how far its labels can be trusted, is a
+//! [`Learner`]; how many rows join in a round, what becomes of those that joined earlier and when it ends are [`Rounds`].
 //!
-//! The paper stops when the pseudo-labels are stable; its authors' code has no such test and goes on until every row
-//! has joined or a round adds none, and it lets no class take more than its equal share of the pool
-//! (`cap_at_equal_share`), which the text does not mention.
+//! | learner | fits | ranks by | rows that join |
+//! |---|---|---|---|
+//! | [`paper::algorithm1`](crate::paper::algorithm1) (`dm-ida`, `self-training`) | Eq. 4 | a [selector](select) | [`Quota::Growing`] |
+//! | `ici` | logistic regression | the path of incidental parameters | [`Quota::Fresh`] |
+//! | `ilpc` | propagation and balancing | the loss of a layer fitted to all labels | [`Quota::Fresh`] |
+//! | the smoothing rule of `handful-label` | a softmax head, smoothed | IDA | [`Quota::Share`] |
 
 pub mod class_sizes;
 pub mod select;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fit::classifier::{LinearClassifier, prototypes};
-use crate::fit::{Fitter, PseudoLabel};
-use crate::linalg::Matrix;
-use crate::linalg::sinkhorn::{Stop, equal_shares, transport};
-use crate::paper::ida::{FisherParams, WhitenedPool};
-use crate::scalar::Scalar;
+use crate::fit::PseudoLabel;
 use crate::self_training::class_sizes::ClassSizes;
-use crate::self_training::select::ici::IncidentalPath;
-use crate::self_training::select::{Candidates, SelectorKind};
-use crate::solution::{FitTrace, RoundTrace, Trace, argmax};
+use crate::self_training::select::SelectorKind;
 
 /// What happens in later rounds to the rows that have joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +32,7 @@ pub enum Keep {
 /// Which unlabelled rows the terms of the last fit look at in a semi-supervised task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum UnlabelledRows {
+pub enum UnlabeledRows {
     /// The pool: the query is not looked at before it is labelled.
     Pool,
     /// The query, as in the authors' code; the result is then transductive as well.
@@ -46,7 +41,7 @@ pub enum UnlabelledRows {
     Both,
 }
 
-/// Parameters of the loop.
+/// Parameters of the loop as `dm-ida` has them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SelfTrainingParams {
     /// How pseudo-labelled rows are ranked.
@@ -71,219 +66,302 @@ pub struct SelfTrainingParams {
     pub seed: u64,
 }
 
-/// Principal scores that the selector `ici` explains labels with: its authors' number.
-const INCIDENTAL_DIMENSIONS: usize = 5;
-
-/// What the loop ended with.
-pub(crate) struct SelfTrained<T> {
-    /// Pool rows in the labelled set, in the order of the pool.
-    pub joined: Vec<PseudoLabel>,
-    /// Credibility of every pool row in the last ranking.
-    pub credibility: Vec<f64>,
-    /// Label of every pool row in the last ranking; empty without one.
-    pub labels: Vec<usize>,
-    /// The classifier of the last fit when it already is the fit on `joined`.
-    pub classifier: Option<LinearClassifier<T>>,
+impl SelfTrainingParams {
+    /// The rounds of a pool of `rows` rows and `ways` classes.
+    pub(crate) fn rounds(&self, rows: usize, ways: usize) -> Rounds {
+        let share = (self.per_class_share * rows as f64 / ways as f64).round() as usize;
+        let cap = if self.cap_at_equal_share { rows / ways } else { usize::MAX };
+        Rounds {
+            quota: Quota::Growing { per_round: self.per_class.max(share), cap },
+            keep: self.keep,
+            stop_when_stable: self.stop_when_stable,
+            max_rounds: self.max_rounds,
+            fewest_joining: 1,
+        }
+    }
 }
 
-/// Runs the loop on a task whose pool the fitter holds.
-pub(crate) fn self_train<T: Scalar>(
-    params: &SelfTrainingParams,
-    fisher: &FisherParams,
-    fitter: &mut Fitter<'_, T>,
-    task_id: u64,
-    mut trace: Option<&mut Trace>,
-) -> SelfTrained<T> {
-    let pool = fitter.pool();
-    let ways = fitter.ways();
-    let share = (params.per_class_share * pool.rows() as f64 / ways as f64).round() as usize;
-    let per_round = params.per_class.max(share);
-    let cap = if params.cap_at_equal_share { pool.rows() / ways } else { usize::MAX };
+/// How many rows of each class join.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Quota {
+    /// `per_round` of each class after the first round, twice as many after the second, never more than `cap`.
+    Growing {
+        /// Rows of each class that a round adds.
+        per_round: usize,
+        /// The most rows of a class.
+        cap: usize,
+    },
+    /// So many more of each class in every round, whatever has joined before.
+    Fresh(usize),
+    /// A share of the rows that are labelled as each class.
+    Share(f64),
+}
+
+/// How the loop goes from round to round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounds {
+    /// How many rows join.
+    pub quota: Quota,
+    /// What happens to rows that joined earlier.
+    pub keep: Keep,
+    /// End the loop when a round changes no label.
+    pub stop_when_stable: bool,
+    /// The most rounds; 0 selects nothing.
+    pub max_rounds: usize,
+    /// With [`Keep::Refresh`], a round in which fewer rows join is the last.
+    pub fewest_joining: usize,
+}
+
+/// The labels of a pool, and how far each can be trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// Class of every pool row.
+    pub labels: Vec<usize>,
+    /// Credibility of every label, higher is better.
+    pub credibility: Vec<f64>,
+}
+
+/// What the loop trains: anything that learns from pseudo-labels and labels the pool.
+pub trait Learner {
+    /// What a fit makes.
+    type Model;
+
+    /// Number of classes.
+    fn ways(&self) -> usize;
+    /// Number of rows in the pool.
+    fn pool_rows(&self) -> usize;
+    /// Whether a pool row may join; rows with given labels may not.
+    fn may_join(&self, _row: usize) -> bool {
+        true
+    }
+    /// Fits to the given labels and to those that joined.
+    fn fit(&mut self, joined: &[PseudoLabel]) -> Self::Model;
+    /// Labels the pool and ranks the labels. `joined` is what the model was fitted to.
+    fn judge(&mut self, model: &Self::Model, joined: &[PseudoLabel], round: usize) -> Judgement;
+    /// Hears which rows have joined after a round.
+    fn joined(&mut self, _joined: &[PseudoLabel]) {}
+}
+
+/// What the loop ended with.
+#[derive(Clone, Debug)]
+pub struct SelfTrained<M> {
+    /// Pool rows in the labelled set, in the order of the pool.
+    pub joined: Vec<PseudoLabel>,
+    /// Credibility of every pool row in the last ranking; empty if there was none.
+    pub credibility: Vec<f64>,
+    /// Label of every pool row in the last ranking; empty if there was none.
+    pub labels: Vec<usize>,
+    /// The last model when it already is the fit to `joined`.
+    pub model: Option<M>,
+}
+
+/// Runs the loop. It ends, besides by `rounds`, when every row has joined.
+pub fn self_train<L: Learner>(learner: &mut L, rounds: &Rounds) -> SelfTrained<L::Model> {
+    let (rows, ways) = (learner.pool_rows(), learner.ways());
     let mut joined: Vec<PseudoLabel> = Vec::new();
     let mut credibility = Vec::new();
-    let mut last_labels: Vec<usize> = Vec::new();
-    if pool.rows() == 0 || params.max_rounds == 0 {
-        return SelfTrained { joined, credibility, labels: last_labels, classifier: None };
-    }
-    let whitened = WhitenedPool::new(pool, fisher);
-    let (anchors, given) = fitter.anchors();
-    let incidental = (params.selector == SelectorKind::Ici)
-        .then(|| IncidentalPath::new(anchors, pool, INCIDENTAL_DIMENSIONS));
-
-    for round in 0..params.max_rounds {
-        let mut fit_trace = trace.as_ref().map(|_| FitTrace::default());
-        let classifier = fitter.fit(&joined, fit_trace.as_mut());
-        let probabilities = predictions(&classifier, pool, params.class_sizes);
-        let labels: Vec<usize> = probabilities.iter_rows().map(argmax).collect();
-        // The labels that joined are part of what is stable: they are refreshed from `labels`.
-        let stable = params.stop_when_stable && labels == last_labels;
-
-        let prototypes = labelled_prototypes(fitter, &joined);
-        credibility = params.selector.credibility(&Candidates {
-            rows: pool,
-            whitened: &whitened,
-            incidental: incidental.as_ref(),
-            given,
-            probabilities: &probabilities,
-            labels: &labels,
-            prototypes: &prototypes,
-            ridge: fisher.ridge,
-            seed: mix(params.seed, task_id, round as u64),
-        });
-        if let Some(trace) = trace.as_deref_mut() {
-            trace.fits.extend(fit_trace);
-            trace.rounds.push(RoundTrace {
-                psi: whitened.fisher(&labels, ways),
-                labels: labels.clone(),
-                credibility: credibility.clone(),
-                selected: joined.iter().map(|label| label.row).collect(),
-            });
+    let mut labels: Vec<usize> = Vec::new();
+    let max_rounds = if rows == 0 { 0 } else { rounds.max_rounds };
+    for round in 0..max_rounds {
+        let model = learner.fit(&joined);
+        let judgement = learner.judge(&model, &joined, round);
+        credibility = judgement.credibility;
+        // The labels that joined are part of what is stable: they are refreshed from these.
+        let stable = judgement.labels == labels;
+        labels = judgement.labels;
+        if rounds.stop_when_stable && stable {
+            return SelfTrained { joined, credibility, labels, model: Some(model) };
         }
-        if stable {
-            return SelfTrained { joined, credibility, labels, classifier: Some(classifier) };
-        }
-
         let before = joined.len();
-        let taken = match params.keep {
+        let taken: Vec<usize> = match rounds.keep {
             Keep::Refresh => joined.iter().map(|label| label.row).collect(),
             Keep::Afresh => Vec::new(),
         };
-        joined = choose(&credibility, &labels, &taken, (per_round.saturating_mul(round + 1)).min(cap), ways);
-        if let Some(round) = trace.as_deref_mut().and_then(|trace| trace.rounds.last_mut()) {
-            round.selected = joined.iter().map(|label| label.row).collect();
-        }
-        let exhausted = joined.len() == pool.rows();
-        let nothing_new = params.keep == Keep::Refresh && joined.len() == before;
-        last_labels = labels;
-        if exhausted || nothing_new {
+        let may_join = |row: usize| learner.may_join(row);
+        joined = Places::new(rounds.quota, round, &labels, &taken, ways, may_join).fill(
+            &credibility,
+            &labels,
+            &taken,
+            may_join,
+        );
+        learner.joined(&joined);
+        let too_few = rounds.keep == Keep::Refresh && joined.len() < before + rounds.fewest_joining;
+        if joined.len() == rows || too_few {
             break;
         }
     }
-    SelfTrained { joined, credibility, labels: last_labels, classifier: None }
+    SelfTrained { joined, credibility, labels, model: None }
 }
 
-/// A scaling ends when no row sum is further than this from one, or after so many sweeps.
-const SCALING: Stop = Stop { tolerance: 1e-6, max_sweeps: 1000 };
-
-/// What a classifier predicts for rows that, if class sizes are known, every class has as many of.
-pub(crate) fn predictions<T: Scalar>(
-    classifier: &LinearClassifier<T>,
-    rows: &Matrix<T>,
-    class_sizes: ClassSizes,
-) -> Matrix<T> {
-    if !class_sizes.known() || rows.rows() == 0 {
-        return classifier.probabilities(rows);
-    }
-    let logits = classifier.logits(rows);
-    let (count, ways) = (logits.rows(), logits.columns());
-    let logits =
-        Matrix::from_vec(count, ways, logits.as_slice().iter().map(|value| value.to_f64()).collect());
-    let scaled = transport(logits, Some(&equal_shares(count, ways)), SCALING).plan;
-    Matrix::from_vec(count, ways, scaled.as_slice().iter().map(|&value| T::from_f64(value)).collect())
+/// Places for newcomers in a round: of each class, and in all.
+struct Places {
+    of_class: Vec<usize>,
+    total: usize,
 }
 
-/// Rows already taken stay; then rows by falling credibility while their class has fewer than `quota`.
-fn choose(
-    credibility: &[f64],
-    labels: &[usize],
-    taken: &[usize],
-    quota: usize,
-    ways: usize,
-) -> Vec<PseudoLabel> {
-    let mut counts = vec![0usize; ways];
-    let mut chosen = vec![false; labels.len()];
-    for &row in taken {
-        chosen[row] = true;
-        counts[labels[row]] += 1;
-    }
-    let mut total = taken.len();
-    let mut order: Vec<usize> = (0..labels.len()).collect();
-    order.sort_by(|&a, &b| credibility[b].total_cmp(&credibility[a]).then(a.cmp(&b)));
-    for row in order {
-        // Refreshed labels can leave one class above its quota; the total then holds the others back.
-        if !chosen[row] && counts[labels[row]] < quota && total < quota.saturating_mul(ways) {
-            chosen[row] = true;
-            counts[labels[row]] += 1;
-            total += 1;
+impl Places {
+    fn new(
+        quota: Quota,
+        round: usize,
+        labels: &[usize],
+        taken: &[usize],
+        ways: usize,
+        may_join: impl Fn(usize) -> bool,
+    ) -> Self {
+        match quota {
+            Quota::Growing { per_round, cap } => {
+                let quota = per_round.saturating_mul(round + 1).min(cap);
+                let mut of_class = vec![quota; ways];
+                taken.iter().for_each(|&row| of_class[labels[row]] = of_class[labels[row]].saturating_sub(1));
+                // Refreshed labels can leave one class above its quota; the total then holds the others back.
+                Self { of_class, total: quota.saturating_mul(ways).saturating_sub(taken.len()) }
+            }
+            Quota::Fresh(count) => Self { of_class: vec![count; ways], total: usize::MAX },
+            Quota::Share(share) => {
+                let mut of_class = vec![0usize; ways];
+                (0..labels.len()).filter(|&row| may_join(row)).for_each(|row| of_class[labels[row]] += 1);
+                for count in &mut of_class {
+                    *count = (*count as f64 * share).ceil() as usize;
+                }
+                Self { of_class, total: usize::MAX }
+            }
         }
     }
-    let joined = |row: usize| PseudoLabel { row, class: labels[row] };
-    (0..labels.len()).filter(|&row| chosen[row]).map(joined).collect()
-}
 
-fn labelled_prototypes<T: Scalar>(fitter: &Fitter<'_, T>, joined: &[PseudoLabel]) -> Matrix<T> {
-    let (rows, labels) = fitter.labelled_set(joined);
-    prototypes(&rows, &labels, fitter.ways())
-}
-
-/// One seed out of three numbers, by SplitMix64's finaliser; the multiplication keeps their places apart.
-fn mix(seed: u64, task: u64, round: u64) -> u64 {
-    let mut state = seed;
-    for part in [task, round] {
-        state =
-            state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(part).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        state ^= state >> 31;
+    /// Gives the places to rows by falling credibility; rows already taken stay. In the order of the pool.
+    fn fill(
+        mut self,
+        credibility: &[f64],
+        labels: &[usize],
+        taken: &[usize],
+        may_join: impl Fn(usize) -> bool,
+    ) -> Vec<PseudoLabel> {
+        let mut chosen = vec![false; labels.len()];
+        taken.iter().for_each(|&row| chosen[row] = true);
+        let mut order: Vec<usize> = (0..labels.len()).filter(|&row| !chosen[row] && may_join(row)).collect();
+        order.sort_by(|&a, &b| credibility[b].total_cmp(&credibility[a]).then(a.cmp(&b)));
+        for row in order {
+            let places = &mut self.of_class[labels[row]];
+            if *places > 0 && self.total > 0 {
+                *places -= 1;
+                self.total -= 1;
+                chosen[row] = true;
+            }
+        }
+        let pseudo_label = |row: usize| PseudoLabel { row, class: labels[row] };
+        (0..labels.len()).filter(|&row| chosen[row]).map(pseudo_label).collect()
     }
-    state
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn chosen(
+        credibility: &[f64],
+        labels: &[usize],
+        taken: &[usize],
+        quota: Quota,
+        ways: usize,
+    ) -> Vec<PseudoLabel> {
+        Places::new(quota, 0, labels, taken, ways, |_| true).fill(credibility, labels, taken, |_| true)
+    }
+
     fn rows(chosen: &[PseudoLabel]) -> Vec<usize> {
         chosen.iter().map(|label| label.row).collect()
     }
 
+    const TWO: Quota = Quota::Growing { per_round: 2, cap: usize::MAX };
+    const CREDIBILITY: [f64; 6] = [0.1, 0.9, 0.5, 0.8, 0.7, 0.2];
+
     #[test]
     fn the_best_of_each_class_join_up_to_the_quota() {
-        let credibility = [0.1, 0.9, 0.5, 0.8, 0.7, 0.2];
-        let labels = [0, 0, 0, 1, 1, 1];
-        assert_eq!(rows(&choose(&credibility, &labels, &[], 2, 2)), vec![1, 2, 3, 4]);
+        assert_eq!(rows(&chosen(&CREDIBILITY, &[0, 0, 0, 1, 1, 1], &[], TWO, 2)), vec![1, 2, 3, 4]);
+        let capped = Quota::Growing { per_round: 2, cap: 1 };
+        assert_eq!(rows(&chosen(&CREDIBILITY, &[0, 0, 0, 1, 1, 1], &[], capped, 2)), vec![1, 3]);
     }
 
     #[test]
     fn taken_rows_stay_under_their_new_label() {
-        let credibility = [0.1, 0.9, 0.5, 0.8, 0.7, 0.2];
         // Row 0 was taken earlier and now counts for class 1, where it holds a place.
-        let chosen = choose(&credibility, &[1, 0, 0, 1, 1, 1], &[0], 2, 2);
-        assert_eq!(rows(&chosen), vec![0, 1, 2, 3]);
-        assert_eq!(chosen[0].class, 1);
+        let found = chosen(&CREDIBILITY, &[1, 0, 0, 1, 1, 1], &[0], TWO, 2);
+        assert_eq!(rows(&found), vec![0, 1, 2, 3]);
+        assert_eq!(found[0].class, 1);
     }
 
     #[test]
-    fn known_class_sizes_give_every_class_as_many_rows() {
-        // Four rows on the side of class 0, of which two have to move to class 1: the least certain ones.
-        let rows = Matrix::from_vec(4, 1, vec![4.0f64, 3.0, 2.0, 1.0]);
-        let classifier =
-            LinearClassifier { weights: Matrix::from_vec(2, 1, vec![1.0, -1.0]), bias: vec![0.0, 0.0] };
-        let labels = |sizes| -> Vec<usize> {
-            predictions(&classifier, &rows, sizes).iter_rows().map(argmax).collect()
-        };
-        assert_eq!(labels(ClassSizes::Unknown), vec![0, 0, 0, 0]);
-        assert_eq!(labels(ClassSizes::Equal), vec![0, 0, 1, 1]);
-        let scaled = predictions(&classifier, &rows, ClassSizes::Equal);
-        let first: f64 = scaled.iter_rows().map(|row| row[0]).sum();
-        assert!((first - 2.0).abs() < 1e-4, "{first}");
+    fn fresh_places_do_not_count_what_joined_before() {
+        let credibility = [0.1, 0.9, 5.0, 0.8, 0.2];
+        assert_eq!(rows(&chosen(&credibility, &[0, 0, 0, 1, 1], &[2], Quota::Fresh(1), 2)), vec![1, 2, 3]);
+    }
+
+    #[test]
+    fn a_share_is_of_the_rows_that_may_join_rounded_up() {
+        let labels = [0, 0, 0, 1, 1, 1];
+        let may_join = |row: usize| row != 3;
+        let places = Places::new(Quota::Share(0.5), 0, &labels, &[], 2, may_join);
+        assert_eq!(rows(&places.fill(&CREDIBILITY, &labels, &[], may_join)), vec![1, 2, 4]);
     }
 
     #[test]
     fn a_class_without_candidates_takes_none() {
-        assert_eq!(rows(&choose(&[0.3, 0.2, 0.1], &[0, 0, 0], &[], 2, 3)), vec![0, 1]);
+        assert_eq!(rows(&chosen(&[0.3, 0.2, 0.1], &[0, 0, 0], &[], TWO, 3)), vec![0, 1]);
     }
 
     #[test]
     fn equal_credibility_goes_by_row() {
-        assert_eq!(rows(&choose(&[1.0; 4], &[0; 4], &[], 2, 2)), vec![0, 1]);
+        assert_eq!(rows(&chosen(&[1.0; 4], &[0; 4], &[], TWO, 2)), vec![0, 1]);
+    }
+
+    /// Labels rows by halves and trusts the later ones more; counts its fits.
+    struct Halves {
+        fits: usize,
+    }
+
+    impl Learner for Halves {
+        type Model = usize;
+
+        fn ways(&self) -> usize {
+            2
+        }
+
+        fn pool_rows(&self) -> usize {
+            8
+        }
+
+        fn fit(&mut self, joined: &[PseudoLabel]) -> usize {
+            self.fits += 1;
+            joined.len()
+        }
+
+        fn judge(&mut self, _: &usize, _: &[PseudoLabel], _: usize) -> Judgement {
+            Judgement {
+                labels: (0..8).map(|row| row / 4).collect(),
+                credibility: (0..8).map(f64::from).collect(),
+            }
+        }
     }
 
     #[test]
-    fn seeds_of_neighbouring_tasks_and_rounds_differ() {
-        let seeds = [mix(0, 0, 0), mix(0, 0, 1), mix(0, 1, 0), mix(1, 0, 0)];
-        for (at, seed) in seeds.iter().enumerate() {
-            assert!(!seeds[..at].contains(seed));
-        }
+    fn the_loop_ends_when_labels_are_stable_all_have_joined_or_too_few_do() {
+        let rounds = Rounds {
+            quota: Quota::Fresh(1),
+            keep: Keep::Refresh,
+            stop_when_stable: false,
+            max_rounds: 9,
+            fewest_joining: 1,
+        };
+        let run = |rounds: Rounds| {
+            let mut learner = Halves { fits: 0 };
+            let trained = self_train(&mut learner, &rounds);
+            (learner.fits, rows(&trained.joined), trained.model)
+        };
+        assert_eq!(run(rounds), (4, (0..8).collect(), None));
+        assert_eq!(run(Rounds { max_rounds: 1, ..rounds }), (1, vec![3, 7], None));
+        assert_eq!(run(Rounds { max_rounds: 0, ..rounds }), (0, vec![], None));
+        // The second round finds the labels of the first, so its model stays the fit to what the first let join.
+        assert_eq!(run(Rounds { stop_when_stable: true, ..rounds }), (2, vec![3, 7], Some(2)));
+        assert_eq!(run(Rounds { fewest_joining: 3, ..rounds }), (1, vec![3, 7], None));
+        assert_eq!(run(Rounds { keep: Keep::Afresh, max_rounds: 3, ..rounds }), (3, vec![3, 7], None));
     }
 }

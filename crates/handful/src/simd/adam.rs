@@ -1,6 +1,5 @@
 //! One Adam step over a flat parameter array.
 
-
 use super::lanes::Lanes;
 use crate::scalar::Scalar;
 

@@ -77,6 +77,9 @@ impl FromStr for Path {
 }
 
 /// The path that the environment variable `HANDFUL_SIMD` forces, if it is set.
+///
+/// # Errors
+/// [`UnknownPath`] for a name that is none, or one this machine does not have.
 pub fn forced_path() -> Result<Option<Path>, UnknownPath> {
     match std::env::var("HANDFUL_SIMD") {
         Ok(value) if !value.is_empty() => value.parse().map(Some),

@@ -107,3 +107,26 @@ fn differences_pair_the_tasks_that_both_have() {
     other.setting.shots = 5;
     assert_eq!(a.minus(&other), None);
 }
+
+#[test]
+fn a_run_under_way_keeps_its_results_whatever_is_forced() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Store::open(folder.path(), &run("abcd"), false).expect("new");
+    store.append(record("a", vec![1])).expect("written");
+    let error = Store::open(folder.path(), &run("other"), true).err().expect("busy");
+    assert!(matches!(error, StoreError::Busy { .. }), "{error}");
+    store.append(record("b", vec![2])).expect("written");
+    drop(store);
+    assert_eq!(read(folder.path()).expect("whole").len(), 2);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing was set aside");
+}
+
+#[test]
+fn results_of_another_instruction_set_are_not_mixed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut other = record("a", vec![1]);
+    other.machine.simd = "another".into();
+    Store::open(folder.path(), &run("abcd"), false).expect("new").append(other).expect("written");
+    let error = Store::open(folder.path(), &run("abcd"), false).err().expect("refused").to_string();
+    assert!(error.contains("the instruction set there is another"), "{error}");
+}

@@ -1,37 +1,8 @@
 //! What is written about each row, the same for every format.
 
+pub use handful_data::labelled::{Line, Source};
+
 use super::Job;
-
-/// Where a label comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    Given,
-    Inferred,
-    Rejected,
-}
-
-impl Source {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Given => "given",
-            Self::Inferred => "inferred",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
-/// One row of the output.
-pub struct Line<'a> {
-    pub row: usize,
-    /// Empty for a rejected row.
-    pub label: &'a str,
-    pub probability: f32,
-    pub credibility: f32,
-    pub source: Source,
-    pub margin: f32,
-    pub agreement: f32,
-    pub familiarity: f32,
-}
 
 /// The rows that are written: all that are given, accepted or rejected, in the order of the pool.
 pub struct Columns<'a> {
@@ -39,9 +10,6 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub const NAMES: [&'static str; 8] =
-        ["id", "label", "probability", "credibility", "source", "margin", "agreement", "familiarity"];
-
     pub fn of(job: &'a Job) -> Self {
         Self { job }
     }
@@ -64,6 +32,7 @@ pub fn line(job: &Job, row: usize) -> Line<'_> {
     };
     Line {
         row,
+        id: job.table.id(row),
         label: if source == Source::Rejected { "" } else { &job.given.classes[label.class] },
         probability: label.probability,
         credibility: label.credibility,

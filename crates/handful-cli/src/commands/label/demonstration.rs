@@ -4,10 +4,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use handful_data::FeatureTable;
+use handful_data::labels::{Duplicates, GivenLabels};
 use handful_label::{LabelParams, PreparedPool, Promise};
 
 use super::Job;
-use super::input::GivenLabels;
 use super::review;
 use crate::error::CliError;
 
@@ -25,7 +25,7 @@ pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliE
         rows.iter().take(PER_CLASS).map(move |&row| (row, name.clone())).collect::<Vec<_>>()
     };
     let labels = table.rows_of_class().iter().enumerate().flat_map(first).collect();
-    let given = GivenLabels::read(table, labels, &[])?;
+    let given = GivenLabels::read(table, labels, &[], Duplicates::Error)?;
     let prepared =
         PreparedPool::new(Arc::new(table.clone()), &LabelParams::default()).map_err(CliError::usage)?;
     let fit = prepared.fit(&given.labels, given.classes.len()).map_err(CliError::usage)?;

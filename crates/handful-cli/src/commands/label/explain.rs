@@ -11,7 +11,7 @@ const SHOWN: usize = 5;
 
 /// Prints the explanation of one row.
 pub fn print(job: &Job, row: usize) -> Result<(), CliError> {
-    let mut out = std::io::stdout().lock();
+    let mut out = crate::terminal::stdout();
     let labelling = &job.labelling;
     let about = line(job, row);
     let label = &labelling.rows[row];

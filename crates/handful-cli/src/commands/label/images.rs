@@ -6,11 +6,13 @@
 use std::path::{Path, PathBuf};
 
 use handful_data::FeatureTable;
+use handful_data::datasets::ImageDataset;
 
 use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
 
 /// The folder whose subfolders hold labelled images.
+#[cfg(any(feature = "vision", test))]
 const SUPPORT: &str = "support";
 
 /// A folder of images, embedded.
@@ -19,8 +21,13 @@ pub struct ImagePool {
     /// Rows that are labelled by their folder.
     pub labels: Vec<(usize, String)>,
     pub files: Vec<PathBuf>,
+    /// The images, and which is each row's.
+    pub dataset: ImageDataset,
+    pub image_of_row: Vec<usize>,
     /// What made the features.
     pub network: String,
+    /// Ids of the images that could not be read.
+    pub skipped: Vec<String>,
 }
 
 /// Opens a folder and embeds what the cache does not have.
@@ -46,7 +53,9 @@ pub fn open(
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
     let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
-    Ok(ImagePool { table: embedding.table, labels, files, network })
+    let skipped = embedding.bad.into_iter().map(|image| image.id).collect();
+    let image_of_row = embedding.images;
+    Ok(ImagePool { table: embedding.table, labels, files, dataset: images, image_of_row, network, skipped })
 }
 
 /// Opens a folder, which a build without networks cannot embed.
@@ -65,6 +74,7 @@ pub fn open(
 }
 
 /// `support/cat/1.png` is a cat.
+#[cfg(any(feature = "vision", test))]
 fn class_of(id: &str) -> Option<&str> {
     let mut parts = id.split('/');
     (parts.next() == Some(SUPPORT)).then_some(())?;

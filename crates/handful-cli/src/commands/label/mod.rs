@@ -5,33 +5,41 @@ mod demonstration;
 mod evaluate;
 mod explain;
 mod images;
-mod input;
 mod output;
 mod report;
 mod review;
 mod rule;
+mod texts;
+mod vectors;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use demonstration::demonstrate;
 pub use images::{ImagePool, open as open_image_folder};
-pub use input::GivenLabels;
-pub use output::link_to as link;
+pub use output::write_links;
 
-use clap::Args;
-use handful_data::{FeatureTable, OpenOptions, atomic, open_table};
-use handful_label::{Acceptance, LabelError, LabelModel, Labelling, ModelError, PreparedPool, Promise};
+use clap::{Args, ValueEnum};
+use handful_data::labels::{Duplicates, GivenLabels, RowsById};
+use handful_data::{ClassVectors, FeatureTable, atomic};
+use handful_label::{
+    Acceptance, LabelError, LabelModel, LabelParams, Labelling, ModelError, PreparedPool, Promise,
+    memory_estimate,
+};
 
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
+use crate::commands::table::TableArgs;
+use crate::commands::text::TextArgs;
 use crate::error::CliError;
+use crate::memory;
 use columns::Columns;
 use output::OutputFormat;
 use rule::RuleArgs;
+use vectors::VectorArgs;
 
 /// The columns of a labelled pool.
-pub const COLUMNS: [&str; 8] = Columns::NAMES;
+pub use handful_data::labelled::COLUMNS;
 
 /// Share of labelled rows that may look as strange as a rejected row.
 const REJECT_MISS: f64 = 0.05;
@@ -39,11 +47,17 @@ const REJECT_MISS: f64 = 0.05;
 /// Arguments of `handful label`.
 #[derive(Args)]
 pub struct LabelArgs {
-    /// Feature table (.npy .npz .safetensors .parquet .csv …), or a folder of images
+    /// Feature table (.npy .npz .safetensors .parquet .csv …), a folder of images, or a .csv with a column of texts
     pool: PathBuf,
-    /// Labels you know: a file `id,label` (or a filled-in review.csv). May be repeated; later files win
+    /// Labels you know: a file `id,label`, a filled-in review.csv, or Label Studio's JSON or CSV. May be repeated;
+    /// later files win
     #[arg(long, value_name = "FILE")]
     labels: Vec<PathBuf>,
+    /// What becomes of a row that one file labels twice, differently
+    #[arg(long, value_enum, default_value_t = DuplicatesArg::Error, value_name = "CHOICE")]
+    duplicates: DuplicatesArg,
+    #[command(flatten)]
+    table: TableArgs,
     /// Where to write the labelled pool: .csv, .jsonl, .parquet, .json (Label Studio), or a folder for --as links
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -56,6 +70,9 @@ pub struct LabelArgs {
     /// What --max-error promises: `high-probability` (this pool keeps it, in 95 pools of 100) or `expected` (on average)
     #[arg(long, value_name = "KIND", default_value = "high-probability", value_parser = promise)]
     promise: Promise,
+    /// Labels of rows that were drawn by chance (`choose --random`): --max-error then rests on them alone
+    #[arg(long, value_name = "FILE")]
+    audit: Vec<PathBuf>,
     /// Keep what was learnt in this file, for `handful predict`
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -72,6 +89,10 @@ pub struct LabelArgs {
     network: NetworkArgs,
     #[command(flatten)]
     layer: LayerArg,
+    #[command(flatten)]
+    text: TextArgs,
+    #[command(flatten)]
+    vectors: VectorArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     skip_bad: bool,
@@ -88,6 +109,27 @@ pub struct LabelArgs {
     format: Format,
     #[command(flatten)]
     evaluation: evaluate::EvaluateArgs,
+}
+
+/// What becomes of a row that one file labels twice, differently.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DuplicatesArg {
+    /// Say so and stop
+    Error,
+    /// The first label counts
+    KeepFirst,
+    /// None of them counts
+    Drop,
+}
+
+impl From<DuplicatesArg> for Duplicates {
+    fn from(choice: DuplicatesArg) -> Self {
+        match choice {
+            DuplicatesArg::Error => Self::Error,
+            DuplicatesArg::KeepFirst => Self::KeepFirst,
+            DuplicatesArg::Drop => Self::Drop,
+        }
+    }
 }
 
 /// A pool that has been labelled: what every output is written from.
@@ -119,7 +161,7 @@ pub fn run(args: &LabelArgs) -> Result<(), CliError> {
 
 fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
     if let Some(draws) = args.evaluation.evaluate {
-        let table = open_table(&args.pool, &OpenOptions::default())?;
+        let table = args.table.open(&args.pool)?;
         table.check_finite()?;
         return evaluate::run(&args.evaluation, draws, &table, &args.rule, args.format);
     }
@@ -145,9 +187,15 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
             )));
         }
     }
+    if let Some(review) = args.review.as_ref().filter(|review| review::is_filled_in(review)) {
+        return Err(CliError::Usage(format!(
+            "{}: somebody has written in it; give it with --labels, and the next review another name",
+            review.display()
+        )));
+    }
     let job = job(args)?;
     let rows_to_explain =
-        args.explain.iter().map(|id| job.given.row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
+        args.explain.iter().map(|id| row_of_id(&job.table, id)).collect::<Result<Vec<_>, _>>()?;
     let mut written = report::Written::default();
     if let (Some(path), Some(format)) = (output, format) {
         written.changes = report::changes(path, format, &job)?;
@@ -191,20 +239,28 @@ fn same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn job(args: &LabelArgs) -> Result<Job, CliError> {
-    let (table, folder_labels, files, network) = if args.pool.is_dir() {
+    let (mut files, mut network, mut skipped) = (None, None, Vec::new());
+    let (table, from_folders) = if args.pool.is_dir() {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
-        (pool.table, pool.labels, Some(pool.files), Some(pool.network))
+        (files, network, skipped) = (Some(pool.files), Some(pool.network), pool.skipped);
+        (pool.table, pool.labels)
+    } else if let Some(pool) = texts::open(args)? {
+        network = Some(pool.network);
+        (pool.table, pool.labels)
     } else {
-        (open_table(&args.pool, &OpenOptions::default())?, Vec::new(), None, None)
+        (args.table.open(&args.pool)?, Vec::new())
     };
-    let given = GivenLabels::read(&table, folder_labels, &args.labels)?;
-    let prepared = args
-        .rule
-        .prepare(Arc::new(table.clone()), args.reject)?
+    let vectors = args.vectors.read(&table)?;
+    let given = given_labels(args, &table, from_folders, &skipped, vectors.as_ref())?;
+    let needed = memory_estimate(table.rows(), table.dim(), given.classes.len(), &LabelParams::default());
+    memory::check(needed, &format!("labelling {} rows with {} classes", table.rows(), given.classes.len()))?;
+    let pool = args.vectors.beside(Arc::new(table.clone()), vectors.as_ref(), &given.classes)?;
+    let prepared = args.rule.prepare(pool, args.reject)?.map_err(|error| worded(error, &table, &given))?;
+    let audit = audit_rows(args, &table)?;
+    let fit = prepared
+        .fit_audited(&given.labels, given.classes.len(), &audit)
         .map_err(|error| worded(error, &table, &given))?;
-    let fit =
-        prepared.fit(&given.labels, given.classes.len()).map_err(|error| worded(error, &table, &given))?;
     let labelling = fit.labelling;
     let model = fit.model.with_classes(&given.classes).with_network(network);
     let rejected = if args.reject {
@@ -225,6 +281,42 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, files })
 }
 
+/// The rows of the audit files. Rows that `choose` picked for coverage are no sample of the pool, and are not taken for one.
+fn audit_rows(args: &LabelArgs, table: &FeatureTable) -> Result<Vec<usize>, CliError> {
+    if args.audit.is_empty() {
+        return Ok(Vec::new());
+    }
+    let given = GivenLabels::read(table, Vec::new(), &args.audit, args.duplicates.into())?;
+    let mut rows: Vec<usize> = given.labels.iter().map(|&(row, _)| row).collect();
+    for path in &args.audit {
+        let chosen = covering_ids(path);
+        rows.retain(|&row| !chosen.contains(&table.id(row)));
+    }
+    if rows.len() < handful_label::calibration::ENOUGH {
+        return Err(CliError::Usage(format!(
+            "--audit: {} labelled rows drawn by chance are too few to promise anything; label at least {} \
+             (handful choose --random {})",
+            rows.len(),
+            handful_label::calibration::ENOUGH,
+            10 * handful_label::calibration::ENOUGH
+        )));
+    }
+    Ok(rows)
+}
+
+/// The ids that a file of `choose` marks as picked for coverage.
+fn covering_ids(path: &Path) -> std::collections::HashSet<String> {
+    let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else {
+        return std::collections::HashSet::new();
+    };
+    let reason = reader.headers().ok().and_then(|header| header.iter().position(|name| name == "reason"));
+    let records = reader.records().filter_map(Result::ok);
+    let covering = |record: csv::StringRecord| {
+        (record.get(reason?)? == "coverage").then(|| record.get(0).unwrap_or_default().to_owned())
+    };
+    records.filter_map(covering).collect()
+}
+
 fn promise(text: &str) -> Result<Promise, String> {
     match text {
         "high-probability" => Ok(Promise::HighProbability),
@@ -241,6 +333,34 @@ pub fn model_error(error: ModelError) -> CliError {
     }
 }
 
+fn given_labels(
+    args: &LabelArgs,
+    table: &FeatureTable,
+    from_folders: Vec<(usize, String)>,
+    skipped: &[String],
+    vectors: Option<&ClassVectors>,
+) -> Result<GivenLabels, CliError> {
+    if args.labels.is_empty() && args.audit.is_empty() && from_folders.is_empty() && vectors.is_none() {
+        return Err(CliError::Usage(
+            "there is no label to learn from: give --labels FILE with lines `id,label`".into(),
+        ));
+    }
+    let files: Vec<PathBuf> = args.labels.iter().chain(&args.audit).cloned().collect();
+    let duplicates = args.duplicates.into();
+    let given = GivenLabels::read_skipping(table, from_folders, &files, duplicates, skipped)?;
+    let given = given.with_classes(vectors.iter().flat_map(|vectors| vectors.names()));
+    if given.classes.is_empty() {
+        return Err(CliError::Usage("the label files label no row".into()));
+    }
+    given.notes.iter().for_each(crate::terminal::note);
+    Ok(given)
+}
+
+fn row_of_id(table: &FeatureTable, id: &str) -> Result<usize, CliError> {
+    let rows = RowsById::of(table);
+    rows.find(id).ok_or_else(|| CliError::Usage(rows.unknown(id)))
+}
+
 /// The engine speaks of row and class numbers; people know ids and names.
 fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliError {
     let path = table.path().display();
@@ -255,9 +375,9 @@ fn worded(error: LabelError, table: &FeatureTable, given: &GivenLabels) -> CliEr
             "{path}: rows `{}` (labelled {}) and `{}` (labelled {}) have the same features, so nothing can tell their \
              classes apart; remove one of the two labels",
             table.id(first),
-            given.name_of_row(first),
+            given.name_of_row(first).unwrap_or_default(),
             table.id(second),
-            given.name_of_row(second)
+            given.name_of_row(second).unwrap_or_default()
         )),
         LabelError::NotFinite { row, column, value } => CliError::Usage(format!(
             "{path}: row `{}`, column {column} is {value}; features must be finite",

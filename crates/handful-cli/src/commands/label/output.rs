@@ -1,14 +1,13 @@
 //! The labelled pool in the format asked for.
 
-use std::io::Write;
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use handful_data::{Cells, atomic, write_columns};
-use serde_json::json;
+use handful_data::labelled::{LabelledFormat, write_labelled};
 
 use super::Job;
-use super::columns::{Columns, Line, Source};
+use super::columns::{Columns, Source};
 use crate::error::CliError;
 
 /// Formats of the labelled pool.
@@ -47,107 +46,53 @@ impl OutputFormat {
 
 /// Writes the output.
 pub fn write(path: &Path, format: OutputFormat, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
-    match format {
-        OutputFormat::Csv => Ok(atomic::write(path, |out| csv(out, columns, job))?),
-        OutputFormat::Jsonl => Ok(atomic::write(path, |out| {
-            columns.lines().try_for_each(|line| {
-                serde_json::to_writer(&mut *out, &object(&line, job))?;
-                out.write_all(b"\n")
-            })
-        })?),
-        OutputFormat::LabelStudio => Ok(atomic::write(path, |out| label_studio(out, columns, job))?),
-        OutputFormat::Parquet => parquet(path, columns, job),
-        OutputFormat::Links => links(path, columns, job),
-    }
+    let format = match format {
+        OutputFormat::Csv => LabelledFormat::Csv,
+        OutputFormat::Jsonl => LabelledFormat::Jsonl,
+        OutputFormat::LabelStudio => LabelledFormat::LabelStudio,
+        OutputFormat::Parquet => LabelledFormat::Parquet,
+        OutputFormat::Links => return links(path, columns, job),
+    };
+    Ok(write_labelled(path, format, columns.lines())?)
 }
 
-fn csv(out: &mut dyn Write, columns: &Columns<'_>, job: &Job) -> std::io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(Columns::NAMES)?;
-    for line in columns.lines() {
-        let number = |value: f32| format!("{value:.4}");
-        writer.write_record([
-            job.table.id(line.row).as_str(),
-            line.label,
-            &number(line.probability),
-            &number(line.credibility),
-            line.source.name(),
-            &number(line.margin),
-            &number(line.agreement),
-            &number(line.familiarity),
-        ])?;
-    }
-    writer.flush()
-}
-
-fn object(line: &Line<'_>, job: &Job) -> serde_json::Value {
-    json!({
-        "id": job.table.id(line.row),
-        "label": (line.source != Source::Rejected).then_some(line.label),
-        "probability": line.probability,
-        "credibility": line.credibility,
-        "source": line.source.name(),
-        "margin": line.margin,
-        "agreement": line.agreement,
-        "familiarity": line.familiarity,
-    })
-}
-
-/// Tasks with predictions; given labels come as annotations' values too, with a score of 1.
-fn label_studio(out: &mut dyn Write, columns: &Columns<'_>, job: &Job) -> std::io::Result<()> {
-    out.write_all(b"[")?;
-    for (at, line) in columns.lines().filter(|line| line.source != Source::Rejected).enumerate() {
-        let result = json!([{
-            "from_name": "label", "to_name": "image", "type": "choices",
-            "value": {"choices": [line.label]},
-        }]);
-        let task = json!({
-            "data": {"image": job.table.id(line.row), "credibility": line.credibility, "source": line.source.name()},
-            "predictions": [{"model_version": "handful", "score": line.probability, "result": result}],
-        });
-        out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &task)?;
-    }
-    out.write_all(b"\n]\n")
-}
-
-fn parquet(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
-    let lines: Vec<Line<'_>> = columns.lines().collect();
-    let numbers = |value: fn(&Line<'_>) -> f32| Cells::Numbers(lines.iter().map(value).collect());
-    let texts = |value: &dyn Fn(&Line<'_>) -> String| Cells::Texts(lines.iter().map(value).collect());
-    let cells = [
-        texts(&|line| job.table.id(line.row)),
-        texts(&|line| line.label.to_owned()),
-        numbers(|line| line.probability),
-        numbers(|line| line.credibility),
-        texts(&|line| line.source.name().to_owned()),
-        numbers(|line| line.margin),
-        numbers(|line| line.agreement),
-        numbers(|line| line.familiarity),
-    ];
-    let named: Vec<(&str, Cells)> = Columns::NAMES.into_iter().zip(cells).collect();
-    Ok(write_columns(path, &named)?)
-}
-
-/// A folder with links, made under another name and renamed when it is whole.
+/// A folder for each class, with links to its images.
 fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
     let Some(files) = &job.files else {
         return Err(CliError::Usage("--as links needs a folder of images as the pool".into()));
     };
+    let mut folders = Names::default();
+    let mut of_folder: HashMap<String, Names> = HashMap::new();
+    let links = columns.lines().map(|line| {
+        let class = (line.source != Source::Rejected).then_some(line.label);
+        let folder = folders.of(class.unwrap_or_default(), &folder_name(class.unwrap_or("rejected")));
+        // Folders of the pool become part of the name.
+        let id = &line.id;
+        let link = of_folder.entry(folder.clone()).or_default().of(id, &id.replace(['/', '\\'], "--"));
+        (PathBuf::from(folder).join(link), files[line.row].as_path())
+    });
+    write_links(path, links)
+}
+
+/// A folder with links, made under another name and renamed when it is whole.
+pub fn write_links<'a>(
+    path: &Path,
+    links: impl Iterator<Item = (PathBuf, &'a Path)>,
+) -> Result<(), CliError> {
     if path.exists() {
         return Err(CliError::Usage(format!("{}: it exists already; name a new folder", path.display())));
     }
+    // Without the slash that people put behind a folder: what is half made lies beside it, not in it.
+    let path: &Path = &path.components().collect::<PathBuf>();
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.partial", std::process::id()));
-    let partial = std::path::PathBuf::from(name);
+    let partial = PathBuf::from(name);
     let make = || -> std::io::Result<()> {
-        for line in columns.lines() {
-            let class = if line.source == Source::Rejected { "rejected" } else { line.label };
-            let folder = partial.join(folder_name(class));
-            std::fs::create_dir_all(&folder)?;
-            // Folders of the pool become part of the name, so that names stay different.
-            let link = folder.join(job.table.id(line.row).replace(['/', '\\'], "--"));
-            link_to(&files[line.row], &link)?;
+        std::fs::create_dir(&partial)?;
+        for (name, file) in links {
+            let link = partial.join(name);
+            link.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+            link_to(file, &link)?;
         }
         std::fs::rename(&partial, path)
     };
@@ -156,6 +101,34 @@ fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> 
         let _ = std::fs::remove_dir_all(&partial);
         CliError::Failed(format!("{}: cannot write it: {error}", path.display()))
     })
+}
+
+/// Names of files or folders, each for one thing only, also where capitals do not count.
+#[derive(Default)]
+struct Names {
+    of_thing: HashMap<String, String>,
+    taken: HashSet<String>,
+}
+
+impl Names {
+    /// The name of a thing: the one wanted, or that with the first number behind it that is free.
+    fn of(&mut self, thing: &str, wanted: &str) -> String {
+        if let Some(name) = self.of_thing.get(thing) {
+            return name.clone();
+        }
+        let (stem, extension) = match wanted.rsplit_once('.') {
+            Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
+            _ => (wanted, String::new()),
+        };
+        let mut name = wanted.to_owned();
+        let mut number = 1;
+        while !self.taken.insert(name.to_lowercase()) {
+            number += 1;
+            name = format!("{stem}-{number}{extension}");
+        }
+        self.of_thing.insert(thing.to_owned(), name.clone());
+        name
+    }
 }
 
 /// A class name that cannot leave its folder.
@@ -167,10 +140,28 @@ fn folder_name(class: &str) -> String {
 }
 
 /// Makes a link to an image, wherever the program is called from.
-pub fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
+fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
     let file = std::fs::canonicalize(file)?;
     #[cfg(unix)]
     return std::os::unix::fs::symlink(file, link);
     #[cfg(not(unix))]
     return std::fs::hard_link(file, link);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_things_have_different_names() {
+        let mut names = Names::default();
+        assert_eq!(names.of("a/b.png", "a--b.png"), "a--b.png");
+        assert_eq!(names.of("a--b.png", "a--b.png"), "a--b-2.png");
+        assert_eq!(names.of("A--B.png", "A--B.png"), "A--B-3.png");
+        assert_eq!(names.of("a/b.png", "a--b.png"), "a--b.png");
+        assert_eq!(
+            (names.of("", "rejected"), names.of("rejected", "rejected")),
+            ("rejected".into(), "rejected-2".into())
+        );
+    }
 }

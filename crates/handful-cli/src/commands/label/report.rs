@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use handful_data::spreadsheet::plain;
 use handful_label::{Acceptance, Promise, Share};
 use serde_json::json;
 
@@ -12,6 +13,7 @@ use super::columns::line;
 use super::output::OutputFormat;
 use crate::commands::bench::Format;
 use crate::error::CliError;
+use crate::terminal::Printable;
 
 /// What was written, and what it replaced.
 #[derive(Default)]
@@ -48,8 +50,9 @@ pub fn changes(path: &Path, format: OutputFormat, job: &Job) -> Result<Option<Ch
         )));
     }
     let records = reader.records().filter_map(Result::ok);
-    let mut before: HashMap<String, String> =
-        records.filter_map(|record| Some((record.get(0)?.to_owned(), record.get(1)?.to_owned()))).collect();
+    let mut before: HashMap<String, String> = records
+        .filter_map(|record| Some((plain(record.get(0)?).to_owned(), plain(record.get(1)?).to_owned())))
+        .collect();
     let mut changes = Changes { changed: 0, added: 0, removed: 0, examples: Vec::new() };
     for line in super::columns::Columns::of(job).lines() {
         let id = job.table.id(line.row);
@@ -77,7 +80,7 @@ pub fn print(format: Format, job: &Job, written: &Written, max_error: Option<f64
                 .map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        Format::Table => words(&mut out, job, written, max_error)?,
+        Format::Table => words(&mut Printable::new(&mut out), job, written, max_error)?,
     }
     Ok(out.flush()?)
 }
@@ -120,7 +123,8 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     class_sizes(out, job)?;
     let rejected = job.rejected.iter().filter(|rejected| **rejected).count();
     if rejected > 0 {
-        writeln!(out, "{rejected} rows look like none of the classes: rejected")?;
+        writeln!(out, "{rejected} rows look like nothing that was labelled: rejected")?;
+        strangers(out, job)?;
     }
     if let (Some(max_error), Some(acceptance)) = (max_error, &job.acceptance) {
         promise(out, job, max_error, acceptance)?;
@@ -148,6 +152,16 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
             path.display(),
             path.display()
         )?;
+    }
+    Ok(())
+}
+
+/// Groups of rejected rows, with examples.
+fn strangers(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
+    let groups = job.prepared.stranger_groups(&job.rejected).unwrap_or_default();
+    for group in &groups {
+        let examples = group.examples.iter().map(|&row| job.table.id(row)).collect::<Vec<_>>().join(", ");
+        writeln!(out, "  {} of them look alike, for instance {examples}", group.rows.len())?;
     }
     Ok(())
 }

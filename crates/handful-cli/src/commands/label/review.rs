@@ -1,17 +1,15 @@
 //! The rows to check by hand, as a file to fill in and feed back with `--labels`.
 //!
 //! Most informative first: the first rows are chosen to cover what is doubtful, so that twenty of them ask twenty different
-//! things ([`handful_label::PreparedPool::review`]); the rest follow by falling doubt.
+//! things ([`handful_label::PreparedPool::review_order`]); the rest follow by falling doubt.
 
 use std::path::Path;
 
 use handful_data::atomic;
+use handful_data::spreadsheet::guarded;
 
 use super::Job;
 use crate::error::CliError;
-
-/// Rows that are chosen to cover; nobody checks more in one sitting.
-const COVERING: usize = 200;
 
 /// Writes the rows that were neither given, accepted nor rejected; without --max-error, all that were not given.
 /// Returns how many there are.
@@ -21,16 +19,7 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
     let open: Vec<bool> = (0..rows.len())
         .map(|row| !rows[row].given && !job.rejected[row] && (everything || !job.accepted[row]))
         .collect();
-    let mut rest = open.clone();
-    let mut order = Vec::new();
-    if open.contains(&true) {
-        let first = job.prepared.review(&job.labelling, &open, COVERING).map_err(CliError::usage)?;
-        order.extend(first.rows.iter().map(|chosen| chosen.row));
-        order.iter().for_each(|&row| rest[row] = false);
-    }
-    let mut last: Vec<usize> = (0..rows.len()).filter(|&row| rest[row]).collect();
-    last.sort_by(|&a, &b| rows[a].probability.total_cmp(&rows[b].probability).then(a.cmp(&b)));
-    order.extend(last);
+    let order = job.prepared.review_order(&job.labelling, &open).map_err(CliError::usage)?;
     atomic::write(path, |out| {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record([
@@ -47,9 +36,9 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
             let label = &rows[row];
             let number = |value: f32| format!("{value:.4}");
             writer.write_record([
-                job.table.id(row).as_str(),
+                guarded(&job.table.id(row)).as_ref(),
                 "",
-                &job.given.classes[label.class],
+                &guarded(&job.given.classes[label.class]),
                 &number(label.probability),
                 &number(label.credibility),
                 &number(label.margin),
@@ -64,7 +53,8 @@ pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
 
 /// Whether a file exists in which somebody has written: a label in a review file, or anything else at all.
 pub fn is_filled_in(path: &Path) -> bool {
-    if !path.exists() {
+    // What is not a file, such as a pipe, holds nothing that could be lost.
+    if !path.is_file() {
         return false;
     }
     let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else { return true };

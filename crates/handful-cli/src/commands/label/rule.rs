@@ -3,14 +3,10 @@
 use std::sync::Arc;
 
 use clap::Args;
-use handful_label::{LabelError, LabelParams, PoolRows, PreparedPool, Rule};
-use serde_json::Value;
+use handful_label::{LabelError, LabelParams, POOL, PoolRows, PreparedPool};
 
 use crate::commands::entrants::changes;
 use crate::error::CliError;
-
-/// The rule of pools, as opposed to the methods of tasks.
-const POOL: &str = "pool";
 
 /// Which rule, with which parameters.
 #[derive(Args, Clone, Debug)]
@@ -44,32 +40,7 @@ impl RuleArgs {
     }
 
     fn params(&self, preset: Option<&str>, look_for_strangers: bool) -> Result<LabelParams, CliError> {
-        let rule = match preset {
-            None => Rule::default(),
-            Some(name) => Rule::by_name(name).ok_or_else(|| {
-                CliError::Usage(format!(
-                    "--method {POOL}:{name}: there is no such preset; there are {}",
-                    Rule::NAMES.join(", ")
-                ))
-            })?,
-        };
-        let params = LabelParams { look_for_strangers, ..LabelParams::of_rule(rule) };
-        let mut map = match serde_json::to_value(params) {
-            Ok(Value::Object(map)) => map,
-            _ => serde_json::Map::new(),
-        };
-        for (key, text) in changes(&self.set)? {
-            if !map.contains_key(&key) || key == "rule" {
-                let known = map.keys().filter(|key| *key != "rule").cloned().collect::<Vec<_>>().join(", ");
-                return Err(CliError::Usage(format!(
-                    "--set {key}: there is no such parameter; there are {known}"
-                )));
-            }
-            let value = serde_json::from_str(&text).map_err(|_| {
-                CliError::Usage(format!("--set {key}={text}: the value must be a number, true or false"))
-            })?;
-            map.insert(key, value);
-        }
-        serde_json::from_value(Value::Object(map)).map_err(|error| CliError::Usage(format!("--set: {error}")))
+        let params = LabelParams::changed(preset, &changes(&self.set)?)?;
+        Ok(LabelParams { look_for_strangers: look_for_strangers || params.look_for_strangers, ..params })
     }
 }

@@ -21,6 +21,7 @@ use parquet::{
 };
 
 use super::{
+    OpenOptions,
     archive::unpacked_limit,
     columns::{Plan, TableColumns},
     raw_table::RawTable,
@@ -38,10 +39,10 @@ const BATCH_BYTES: usize = 32 << 20;
 const BATCH_ROWS: usize = 1024;
 
 /// Reads a table from the bytes of a file.
-pub(crate) fn read(path: &Path, bytes: Vec<u8>) -> Result<RawTable, DataError> {
+pub(crate) fn read(path: &Path, bytes: Vec<u8>, options: &OpenOptions) -> Result<RawTable, DataError> {
     let file = ParquetBytes::open(path, bytes)?;
     let fields: Vec<&Field> = file.metadata.schema().fields().iter().map(AsRef::as_ref).collect();
-    let plan = Plan::of(path, &fields)?;
+    let plan = Plan::of(path, &fields, options)?;
     let mut table = TableColumns::new(path, plan, file.limit);
     let mut left = file.limit;
     let (features, names) = (table.plan().features.clone(), table.plan().names_and_labels());

@@ -2,7 +2,7 @@
 
 use crate::fit::head::Example;
 use crate::linalg::Matrix;
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::{Task, Unlabeled};
 
@@ -10,20 +10,20 @@ use crate::task::{Task, Unlabeled};
 /// [`crate::methods::single_fit::unlabelled_rows`] gave), labelling rows outside of them with `label`.
 pub(crate) fn answer(
     task: &Task<f32>,
-    which: UnlabelledRows,
+    which: UnlabeledRows,
     learnt: &Matrix<f64>,
     label: impl Fn(&Matrix<f32>) -> Matrix<f64>,
 ) -> Solution<f32> {
     let learnt: Matrix<f32> = learnt.cast();
     match (task.unlabeled(), which) {
         (Unlabeled::Query, _) => Solution::from_probabilities(learnt.clone(), learnt),
-        (Unlabeled::Pool(_), UnlabelledRows::Pool) => {
+        (Unlabeled::Pool(_), UnlabeledRows::Pool) => {
             Solution::from_probabilities(label(task.query()).cast(), learnt)
         }
-        (Unlabeled::Pool(pool), UnlabelledRows::Query) => {
+        (Unlabeled::Pool(pool), UnlabeledRows::Query) => {
             Solution::from_probabilities(learnt, label(pool).cast())
         }
-        (Unlabeled::Pool(pool), UnlabelledRows::Both) => {
+        (Unlabeled::Pool(pool), UnlabeledRows::Both) => {
             let (pool, query) = split_rows(&learnt, pool.rows());
             Solution::from_probabilities(query, pool)
         }
@@ -97,13 +97,13 @@ mod tests {
         let learnt = |rows: usize| Matrix::from_vec(rows, 2, [1.0, 0.0].repeat(rows));
         let pool = || Unlabeled::Pool(Matrix::from_vec(3, 1, vec![0.0, 0.5, 1.0]));
 
-        let solution = answer(&task(Unlabeled::Query), UnlabelledRows::Pool, &learnt(2), label);
+        let solution = answer(&task(Unlabeled::Query), UnlabeledRows::Pool, &learnt(2), label);
         assert_eq!(solution.query, solution.unlabeled);
-        let solution = answer(&task(pool()), UnlabelledRows::Pool, &learnt(3), label);
+        let solution = answer(&task(pool()), UnlabeledRows::Pool, &learnt(3), label);
         assert_eq!((solution.unlabeled.row(2)[0], solution.query.row(1)[0]), (1.0, 0.25));
-        let solution = answer(&task(pool()), UnlabelledRows::Query, &learnt(2), label);
+        let solution = answer(&task(pool()), UnlabeledRows::Query, &learnt(2), label);
         assert_eq!((solution.unlabeled.row(2)[0], solution.query.row(1)[0]), (0.25, 1.0));
-        let solution = answer(&task(pool()), UnlabelledRows::Both, &learnt(5), label);
+        let solution = answer(&task(pool()), UnlabeledRows::Both, &learnt(5), label);
         assert_eq!((solution.unlabeled.rows(), solution.query.rows()), (3, 2));
     }
 

@@ -17,8 +17,13 @@ macro_rules! comparator {
         presets: { $($preset:literal => $make:expr),+ $(,)? }
     ) => {
         impl crate::methods::MethodParams for $params {
+            type Method = crate::methods::Checked<Self>;
             const NAME: &'static str = $name;
             const PRESETS: &'static [&'static str] = &[$($preset),+];
+
+            fn default_preset() -> Self {
+                [$(|| $make),+][0]()
+            }
 
             fn preset(name: &str) -> Option<Self> {
                 match name {
@@ -27,24 +32,17 @@ macro_rules! comparator {
                 }
             }
 
-            fn check(self) -> Result<Box<dyn crate::methods::Method>, crate::error::ParamError> {
+            fn check(self) -> Result<Self::Method, crate::error::ParamError> {
                 self.check_values()?;
-                Ok(Box::new(self))
+                $setting.check_transform(&self.transform)?;
+                Ok(crate::methods::Checked(self))
             }
         }
 
-        impl crate::methods::Method for $params {
-            fn name(&self) -> &'static str {
-                $name
-            }
-
+        impl crate::methods::Solve for $params {
             fn prior(&self) -> crate::methods::PriorKnowledge {
                 let knows: fn(&Self) -> bool = $knows;
                 crate::methods::PriorKnowledge { setting: $setting, knows_class_sizes: knows(self) }
-            }
-
-            fn params(&self) -> serde_json::Value {
-                crate::methods::as_map(self).into()
             }
 
             fn solve(

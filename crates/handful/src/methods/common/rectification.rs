@@ -61,6 +61,9 @@ pub struct Rectification {
 
 impl Rectification {
     /// Checks every value's range.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         check_positive("scale", self.scale)
     }

@@ -43,6 +43,9 @@ pub(crate) struct Mapped {
 
 impl TransportMap {
     /// Checks every value's range.
+    ///
+    /// # Errors
+    /// [`ParamError::OutOfRange`] names the first value that is wrong.
     pub fn check(&self) -> Result<(), ParamError> {
         check_positive("lambda", self.lambda)?;
         check_count("epochs", self.epochs)?;

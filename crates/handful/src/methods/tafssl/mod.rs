@@ -31,7 +31,7 @@ use crate::methods::common::ica::sources;
 use crate::methods::common::reduce::with_rows;
 use crate::methods::common::{check_count, check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
-use crate::self_training::UnlabelledRows;
+use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
 use crate::task::{Task, Unlabeled};
 use crate::transform::{Step, Transform};
@@ -58,7 +58,7 @@ pub enum Labeller {
     Bkm,
 }
 
-/// Parameters of [`tafssl`](self).
+/// Parameters of `tafssl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TafsslParams {
     /// What is done to the features before they are centred.
@@ -77,7 +77,7 @@ pub struct TafsslParams {
     pub cluster_temperature: f64,
 }
 
-comparator!(TafsslParams, "tafssl", Setting::UsesUnlabelled, knows_class_sizes: |_| false, presets: {
+comparator!(TafsslParams, "tafssl", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self::with(Projection::Ica, Labeller::Msp),
     "ica-msp" => Self::with(Projection::Ica, Labeller::Msp),
     "ica-bkm" => Self::with(Projection::Ica, Labeller::Bkm),
@@ -120,7 +120,7 @@ impl TafsslParams {
         if self.labeller == Labeller::Bkm {
             let soft = (!task.is_transductive()).then_some(self.cluster_temperature);
             let model = clusters::Clusters::new(support, labels, ways, task.pool(), soft);
-            return Ok(answer(&task, UnlabelledRows::Pool, &model.label(task.pool()), |rows| {
+            return Ok(answer(&task, UnlabeledRows::Pool, &model.label(task.pool()), |rows| {
                 model.label(rows)
             }));
         }
@@ -131,7 +131,7 @@ impl TafsslParams {
             }
         }
         let label = |rows: &Matrix<f32>| probabilities(rows, &centres);
-        Ok(answer(&task, UnlabelledRows::Pool, &label(task.pool()), label))
+        Ok(answer(&task, UnlabeledRows::Pool, &label(task.pool()), label))
     }
 
     /// The task in the subspace of its labelled and unlabelled rows, at unit length.

@@ -15,7 +15,8 @@ mod descent;
 use descent::Descent;
 
 use crate::linalg::Matrix;
-use crate::linalg::dense::{inner_products, symmetric_eigen};
+use crate::linalg::dense::inner_products;
+use crate::linalg::subspace::principal_vectors;
 use crate::scalar::Scalar;
 
 /// Values of alpha, and the last one as a part of the first.
@@ -35,9 +36,7 @@ impl IncidentalPath {
         let rows = labelled.stack(pool);
         let mut gram: Matrix<f64> = inner_products(&rows, &rows).cast();
         centre(&mut gram);
-        let (values, vectors) = symmetric_eigen(&gram);
-        let floor = values.first().copied().unwrap_or(0.0) * 1e-6;
-        let rank = values.iter().take(dimensions).filter(|&&value| value > floor).count();
+        let (_, vectors, rank) = principal_vectors(&gram, dimensions);
         let mut scores = Matrix::zeros(rows.rows(), rank);
         for row in 0..rows.rows() {
             scores.row_mut(row).iter_mut().enumerate().for_each(|(k, value)| *value = vectors[(row, k)]);

@@ -1,0 +1,115 @@
+//! The `handful` command: arguments, progress and wording. Everything else lives in the libraries.
+//!
+//! A library, so that the Python package carries the same command without a second binary.
+
+mod commands;
+mod error;
+mod memory;
+mod progress;
+mod terminal;
+
+use std::ffi::OsString;
+
+use clap::{Parser, Subcommand};
+
+use error::CliError;
+
+/// Label everything from a handful of examples.
+#[derive(Parser)]
+#[command(name = "handful", version, about, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compare methods on real features that come with the program: no download, a few seconds
+    Demo(commands::demo::DemoArgs),
+    /// Compare methods on a feature table, on identical tasks
+    Bench(Box<commands::bench::BenchArgs>),
+    /// Label a whole pool of features or images from a handful of labels
+    Label(Box<commands::label::LabelArgs>),
+    /// Say which rows of a pool to label first
+    Choose(Box<commands::choose::ChooseArgs>),
+    /// Label rows that were never in the pool, with a model of `label --save`
+    Predict(Box<commands::predict::PredictArgs>),
+    /// Label a pool in the browser, on this machine, while the model learns
+    #[cfg(feature = "studio")]
+    Studio(Box<commands::studio::StudioArgs>),
+    /// Speak the protocol of Label Studio's machine-learning backends
+    #[cfg(feature = "studio")]
+    Serve(Box<commands::serve::ServeArgs>),
+    /// Compute the paper's tables and figures beside its printed ones, with a report
+    Reproduce(Box<commands::reproduce::ReproduceArgs>),
+    /// Print the complete parameters of a method's preset, with every key that --set can change
+    Params(commands::params::ParamsArgs),
+    /// Look at, convert and split feature tables and image datasets
+    Data(commands::data::DataArgs),
+    /// Draw task lists and look at them
+    Tasks(commands::tasks::TasksArgs),
+    /// Turn images into a table of features
+    #[cfg(feature = "vision")]
+    Embed(commands::embed::EmbedArgs),
+    /// Show and fetch networks that others have trained
+    #[cfg(feature = "vision")]
+    Weights(commands::weights::WeightsArgs),
+    /// Train a backbone on the base classes of an image dataset
+    #[cfg(feature = "vision")]
+    Train(commands::train::TrainArgs),
+}
+
+/// Runs the command with these arguments, the program's own name first, and returns the exit code.
+pub fn run_from_args(args: impl IntoIterator<Item = OsString>) -> u8 {
+    match Cli::try_parse_from(args) {
+        Ok(cli) => match run(cli.command) {
+            Ok(()) => 0,
+            // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
+            Err(CliError::Output(error)) if error::is_closed_pipe(&error) => 0,
+            Err(error) => {
+                terminal::note(format_args!("handful: {error}"));
+                error.exit_code()
+            }
+        },
+        Err(error) => error::report_usage(&error),
+    }
+}
+
+/// What is wrong with parameters, in a sentence that names the nearest known name.
+pub fn worded(error: handful::error::ParamError) -> String {
+    CliError::from(error).to_string()
+}
+
+/// glibc hands a freed buffer above a threshold (128 kB at first) back to the kernel, and every task would fetch its half
+/// megabyte anew, a page fault for each page: half of a quick method's time. The threshold follows the largest buffer that
+/// was ever freed, up to 32 MB, so one is freed here. Its pages are never touched.
+fn keep_freed_buffers() {
+    const JUST_BELOW_THE_LIMIT: usize = (32 << 20) - (64 << 10);
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(JUST_BELOW_THE_LIMIT)));
+}
+
+fn run(command: Command) -> Result<(), CliError> {
+    keep_freed_buffers();
+    handful::forced_path().map_err(CliError::usage)?;
+    match command {
+        Command::Demo(args) => commands::demo::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Label(args) => commands::label::run(&args),
+        Command::Choose(args) => commands::choose::run(&args),
+        Command::Predict(args) => commands::predict::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Studio(args) => commands::studio::run(&args),
+        #[cfg(feature = "studio")]
+        Command::Serve(args) => commands::serve::run(&args),
+        Command::Reproduce(args) => commands::reproduce::run(&args),
+        Command::Params(args) => commands::params::run(&args),
+        Command::Data(args) => commands::data::run(&args),
+        Command::Tasks(args) => commands::tasks::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Embed(args) => commands::embed::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Weights(args) => commands::weights::run(&args),
+        #[cfg(feature = "vision")]
+        Command::Train(args) => commands::train::run(&args),
+    }
+}

@@ -1,0 +1,171 @@
+//! Studies: methods of Rust and of Python on identical tasks.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use handful::methods::{self, Change};
+use handful_bench::study::{Entrant, Score, Study, Tasks, compare};
+use handful_bench::table;
+use handful_data::{EpisodeSampler, EpisodeSpec, parse_task_list, write_task_list};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::errors::{of_data, of_params, of_study};
+use crate::table::Table;
+use crate::work::{Interrupt, run, run_watched};
+use crate::written::{Interruptible, Raised, WrittenMethod};
+
+/// Draws tasks of a setting (JSON) and returns the text of their list.
+#[pyfunction]
+pub fn sample_tasks(
+    py: Python<'_>,
+    table: &Table,
+    setting: &str,
+    count: usize,
+    seed: u64,
+) -> PyResult<String> {
+    let sampler = sampler(table, setting, seed)?;
+    let (rows, dim) = (table.inner.rows(), table.inner.dim());
+    let text = run(py, &Interrupt::default(), move || {
+        let mut text = Vec::new();
+        let episodes = (0..count as u64).map(|index| sampler.episode(index));
+        write_task_list(&mut text, rows, dim, episodes).map(|()| text)
+    })??;
+    String::from_utf8(text).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn sampler(table: &Table, setting: &str, seed: u64) -> PyResult<EpisodeSampler> {
+    let spec: EpisodeSpec =
+        serde_json::from_str(setting).map_err(|error| PyValueError::new_err(format!("setting: {error}")))?;
+    EpisodeSampler::new(&table.inner, spec, seed).map_err(of_data)
+}
+
+/// A method in a study.
+#[derive(FromPyObject)]
+pub enum Contender {
+    /// Of Rust: name, preset and changes.
+    Registered(String, Option<String>, Vec<Change>),
+    /// Of Python: an object with `name` and `solve`.
+    Written(Py<PyAny>),
+}
+
+/// Runs every method on every task: those of a list's text, or `count` of a setting.
+#[pyfunction]
+#[pyo3(signature = (table, contenders, *, tasks=None, setting="{}", count=1000, seed=1, threads=0, progress=None))]
+#[allow(clippy::too_many_arguments, reason = "keywords of Python")]
+pub fn run_study(
+    py: Python<'_>,
+    table: &Table,
+    contenders: Vec<Contender>,
+    tasks: Option<String>,
+    setting: &str,
+    count: usize,
+    seed: u64,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Scores> {
+    let interrupt = Interrupt::default();
+    let raised = Raised::default();
+    let entrants = contenders
+        .into_iter()
+        .map(|contender| entrant(py, contender, &interrupt, &raised))
+        .collect::<PyResult<Vec<Entrant>>>()?;
+    let tasks = match tasks {
+        Some(text) => Tasks::Listed(
+            parse_task_list(Path::new("<tasks>"), text.as_bytes(), &table.inner).map_err(of_data)?,
+        ),
+        None => Tasks::Sampled { sampler: sampler(table, setting, seed)?, count },
+    };
+    if tasks.is_empty() || entrants.is_empty() {
+        return Err(PyValueError::new_err("a study needs at least one task and one method"));
+    }
+    let (done, total) = (Arc::new(AtomicUsize::new(0)), entrants.len() * tasks.len());
+    let (counted, table) = (Arc::clone(&done), Arc::clone(&table.inner));
+    let work = move || {
+        let study = Study::new(&table, &tasks).threads(threads);
+        study.run(&entrants, &|_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        })
+    };
+    let report = |py: Python<'_>| match &progress {
+        Some(call) => call.call1(py, (done.load(Ordering::Relaxed), total)).map(drop),
+        None => Ok(()),
+    };
+    let scores = run_watched(py, &interrupt, work, report)?;
+    if let Some(error) = raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(error);
+    }
+    let scores = scores.map_err(of_study)?;
+    report(py)?;
+    Ok(Scores { scores })
+}
+
+fn entrant(
+    py: Python<'_>,
+    contender: Contender,
+    interrupt: &Interrupt,
+    raised: &Raised,
+) -> PyResult<Entrant> {
+    let interrupt = interrupt.clone();
+    match contender {
+        Contender::Registered(name, preset, changes) => {
+            let method = methods::build(&name, preset.as_deref(), &changes).map_err(of_params)?;
+            let changed: Vec<String> = changes.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let preset = preset.unwrap_or_else(|| "default".into());
+            let preset = if changed.is_empty() { preset } else { format!("{preset}[{}]", changed.join(" ")) };
+            Ok(Entrant { preset, method: Box::new(Interruptible { method, interrupt }) })
+        }
+        Contender::Written(object) => {
+            let method = Box::new(WrittenMethod::new(py, object, Arc::clone(raised))?);
+            Ok(Entrant { preset: "default".into(), method: Box::new(Interruptible { method, interrupt }) })
+        }
+    }
+}
+
+/// What every method reached.
+#[pyclass(frozen, module = "handful._handful")]
+pub struct Scores {
+    scores: Vec<Score>,
+}
+
+#[pymethods]
+impl Scores {
+    /// As the JSON of `handful bench --format json --per-task` has them.
+    fn json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.scores).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// An aligned table.
+    fn table(&self) -> String {
+        table::render(&self.scores)
+    }
+
+    /// A Markdown table.
+    fn markdown(&self) -> String {
+        table::markdown(&self.scores)
+    }
+
+    /// Comma-separated values.
+    fn csv(&self) -> String {
+        table::csv(&self.scores)
+    }
+
+    /// The name of each method, with what sets it apart from its default.
+    fn labels(&self) -> Vec<String> {
+        self.scores.iter().map(|score| table::label(score.name, &score.preset)).collect()
+    }
+
+    /// The same scores with differences to another method.
+    fn compared(&self, reference: usize) -> PyResult<Self> {
+        if reference >= self.scores.len() {
+            return Err(PyValueError::new_err(format!(
+                "method {reference}, but there are {}",
+                self.scores.len()
+            )));
+        }
+        let mut scores = self.scores.clone();
+        compare(&mut scores, reference);
+        Ok(Self { scores })
+    }
+}
