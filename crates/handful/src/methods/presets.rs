@@ -125,7 +125,7 @@ pub fn default() -> DmIdaParams {
             Step::L2,
             Step::CentreParts,
             Step::L2,
-            Step::Smooth { neighbours: 10, percent: 50 },
+            Step::Smooth { neighbours: 10, percent: 60 },
             Step::L2,
         ]),
         transform_five_shot: Transform::new(vec![

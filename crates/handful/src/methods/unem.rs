@@ -52,8 +52,8 @@ pub struct UnemParams {
 comparator!(UnemParams, "unem", Setting::UsesUnlabeled, knows_class_sizes: |_| false, presets: {
     "default" => Self {
         transform: Transform::new(vec![Step::Power, Step::L2, Step::CentreAll, Step::L2]),
-        scale: 5.0,
-        scale_five_shot: 5.0,
+        scale: 12.0,
+        scale_five_shot: 18.0,
         ..Self::authors()
     },
     "authors" => Self::authors(),
