@@ -3,7 +3,7 @@
 # settings (a method with fewer parameters has fewer), 100 tasks each; how many were tried is in the preset files. Centring and
 # smoothing are offered to every method that looks at unlabelled rows, and steps by length to every one that takes our steps.
 # ici, which takes minutes, is left to those who ask (ICI=1).
-# Usage: benches/comparison/tune.sh VAL.npz OUT_DIR   (the binary: $HANDFUL, else target/release/handful; ONLY="a b": those methods)
+# Usage: benches/comparison/tune.sh VAL.npz OUT_DIR   (the binary: $HANDFUL, else target/release/handful; SKIP="a b" leaves out methods)
 set -euo pipefail
 val=$1
 out=$2
@@ -67,12 +67,14 @@ for shots in 1 5; do
         [ -s "$file" ] && continue
         imbalance=()
         [ "$classes" = dirichlet ] && imbalance=(--query-imbalance 2)
-        : > "$file.part"
+        touch "$file.part"
         while read -r method axes; do
             # A subspace needs two rows of a class.
             [ "$method$shots" = dsn1 ] && continue
             [ "$method" = ici ] && [ -z "${ICI:-}" ] && continue
-            [ -n "${ONLY:-}" ] && [[ " $ONLY " != *" $method "* ]] && continue
+            [[ " ${SKIP:-} " = *" $method "* ]] && continue
+            # What an interrupted run found stays.
+            grep -q -x -F "[$method]" "$file.part" && continue
             grid=()
             for axis in $axes; do
                 case $axis in

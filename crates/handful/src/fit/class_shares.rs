@@ -93,8 +93,14 @@ impl SharesParams {
         Blend { shares, equal }
     }
 
+    /// The last fit, with its marginal term as strong as the blend wants it.
+    pub(crate) fn last_fit(&self, mut fit: FitParams, blend: &Blend) -> FitParams {
+        fit.objective.marginal_weight = self.weight(fit.objective.marginal_weight, blend.equal);
+        fit
+    }
+
     /// Weight of the marginal term of the last fit, between the weak one and `full`.
-    pub(crate) fn weight(&self, full: f64, equal: f64) -> f64 {
+    fn weight(&self, full: f64, equal: f64) -> f64 {
         full.powf(equal) * self.estimate_weight.powf(1.0 - equal)
     }
 }

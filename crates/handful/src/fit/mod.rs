@@ -188,7 +188,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         })
     }
 
-    /// Makes the marginal term pull towards these shares of the classes instead of equal ones.
+    /// Makes the marginal term pull towards these shares of the classes instead of equal ones; none mean equal ones.
     pub fn with_class_shares(mut self, shares: &[f64]) -> Self {
         self.log_shares = shares.iter().map(|share| T::from_f64(share.max(LEAST_SHARE).ln())).collect();
         self

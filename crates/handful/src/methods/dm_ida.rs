@@ -8,10 +8,10 @@
 //! then     one more fit on what has joined
 //! ```
 //!
-//! Presets: `default` (ours, tuned on validation classes; adapts to class sizes), `fast` (the same accuracy in less time), `plain` (the
-//! paper's ingredients only), `balanced` (told that all classes have as many unlabelled rows), `unbalanced` (expects them to
-//! differ much), `authors` (the constants and order of the published code), `paper` (the text read literally). What the
-//! text and the code disagree on is listed at each constant in `presets.rs`.
+//! Presets: `default` (ours, tuned on validation classes; adapts to class sizes, `fit/class_shares.rs`), `fast` (about the same
+//! in less time), `plain` (the paper's ingredients only), `balanced` (told that all classes have as many unlabelled rows),
+//! `unbalanced` (expects them to differ much), `authors` (the constants and order of the published code), `paper` (the text
+//! read literally). What the text and the code disagree on is listed at each constant in `presets.rs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
 use crate::fit::basis::Basis;
-use crate::fit::class_shares::SharesParams;
+use crate::fit::class_shares::{Blend, SharesParams};
 use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
@@ -156,24 +156,13 @@ impl DmIda {
             _ => {
                 let (labelled, labels) = fitter.labelled_set(&trained.joined);
                 let rows = unlabelled_rows(&task, params.last_fit);
-                let mut last_fit = fit;
-                let mut wanted = None;
-                if adapts {
-                    let predicted = if trained.labels.is_empty() {
-                        fitter.fit(&[], None).probabilities(task.pool()).iter_rows().map(argmax).collect()
-                    } else {
-                        trained.labels
-                    };
-                    let blend = params.shares.blend(&predicted, task.ways(), many);
-                    last_fit.objective.marginal_weight =
-                        params.shares.weight(fit.objective.marginal_weight, blend.equal);
-                    wanted = Some(blend.shares);
-                }
+                let (last_fit, shares) = match adapts.then(|| self.blend(&mut fitter, trained.labels, many)) {
+                    Some(blend) => (params.shares.last_fit(fit, &blend), blend.shares),
+                    None => (fit, Vec::new()),
+                };
                 let mut last = Fitter::new(&last_fit, task.ways(), &labelled, &labels, rows.as_ref())?
-                    .with_given_labels(support.rows());
-                if let Some(shares) = wanted {
-                    last = last.with_class_shares(&shares);
-                }
+                    .with_given_labels(support.rows())
+                    .with_class_shares(&shares);
                 last.fit(&[], fit_trace.as_mut())
             }
         };
@@ -191,6 +180,17 @@ impl DmIda {
         solution.classifier = Some(classifier);
         solution.trace = trace;
         Ok(solution)
+    }
+
+    /// Which class sizes the last fit wants, from the labels of the loop; without a loop, from a fit of its own.
+    fn blend<T: Scalar>(&self, fitter: &mut Fitter<'_, T>, labels: Vec<usize>, many_shots: bool) -> Blend {
+        let pool = fitter.pool();
+        let predicted = if labels.is_empty() {
+            fitter.fit(&[], None).probabilities(pool).iter_rows().map(argmax).collect()
+        } else {
+            labels
+        };
+        self.params.shares.blend(&predicted, fitter.ways(), many_shots)
     }
 }
 
