@@ -74,7 +74,10 @@ pub enum Search {
     /// Every combination.
     Grid,
     /// One key at a time.
-    Coordinate,
+    Coordinate {
+        /// The most combinations to score.
+        budget: usize,
+    },
 }
 
 /// The best combination found.
@@ -102,18 +105,21 @@ pub fn search<E: From<GridError>>(
             let changes = all.get(best).cloned().unwrap_or_default();
             Ok(Found { changes, score, tried: all.len() })
         }
-        Search::Coordinate => one_at_a_time(axes, scores),
+        Search::Coordinate { budget } => one_at_a_time(axes, budget, scores),
     }
 }
 
 /// The first value of every axis is where it starts. Combinations already scored are not scored again.
 fn one_at_a_time<E>(
     axes: &[Axis],
+    budget: usize,
     mut scores: impl FnMut(&[Vec<Change>]) -> Result<Vec<f64>, E>,
 ) -> Result<Found, E> {
     let mut known: HashMap<Vec<usize>, f64> = HashMap::new();
     let mut rate = |places: &[Vec<usize>]| -> Result<(Vec<f64>, usize), E> {
-        let new: Vec<&Vec<usize>> = places.iter().filter(|place| !known.contains_key(*place)).collect();
+        let unknown = places.iter().filter(|place| !known.contains_key(*place));
+        // What the budget does not reach stays unknown, and nothing is better than another because of it.
+        let new: Vec<&Vec<usize>> = unknown.take(budget.max(1).saturating_sub(known.len())).collect();
         let changes: Vec<Vec<Change>> = new.iter().map(|place| changes_at(axes, place)).collect();
         for (place, score) in new.iter().zip(scores(&changes)?) {
             known.insert((*place).clone(), score);
@@ -139,7 +145,7 @@ fn one_at_a_time<E>(
                 (place[at], score) = (best, best_score);
             }
         }
-        if place == before {
+        if place == before || tried >= budget {
             return Ok(Found { changes: changes_at(axes, &place), score, tried });
         }
     }
@@ -184,10 +190,24 @@ mod tests {
     fn both_searches_find_the_top_of_a_hill() {
         let all = |wanted: &[Vec<Change>]| Ok(wanted.iter().map(|changes| hill(changes)).collect());
         let grid = search::<GridError>(&axes(), Search::Grid, all).expect("scored");
-        let steps = search::<GridError>(&axes(), Search::Coordinate, all).expect("scored");
+        let steps =
+            search::<GridError>(&axes(), Search::Coordinate { budget: usize::MAX }, all).expect("scored");
         assert_eq!((grid.score, grid.tried), (4.5, 16));
         assert_eq!((steps.score, &steps.changes), (4.5, &grid.changes));
         assert!(steps.tried < grid.tried, "one key at a time scored {} combinations", steps.tried);
+    }
+
+    #[test]
+    fn a_budget_is_kept_and_the_best_within_it_returned() {
+        let mut scored = 0;
+        let mut all = |wanted: &[Vec<Change>]| {
+            scored += wanted.len();
+            Ok(wanted.iter().map(|changes| hill(changes)).collect())
+        };
+        let found = search::<GridError>(&axes(), Search::Coordinate { budget: 6 }, &mut all).expect("scored");
+        assert_eq!((found.tried, scored), (6, 6));
+        assert!(found.score.is_finite() && found.score >= hill(&combinations(&axes()).expect("small")[0]));
+        assert_eq!(hill(&found.changes), found.score);
     }
 
     #[test]

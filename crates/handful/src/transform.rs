@@ -32,6 +32,9 @@ pub enum Step {
     /// Subtract from the support rows their own mean and from the unlabelled and query rows theirs (PT-MAP). The
     /// support mean is the mean of the class means, so that unequal shots do not move it.
     CentreParts,
+    /// Subtract from every row the mean of all rows of the task, labelled or not (PEMnE-BMS). Unlike centring by parts it
+    /// does not assume that the unlabelled rows have as many of each class as the labelled ones.
+    CentreAll,
     /// Move every row towards the rows most like it, over all parts of the task (`smoothing.rs`). Written
     /// `smooth:K:PERCENT`, as `smooth:10:80` for ten neighbours and alpha = 0.8. It also rotates the features into the
     /// space their rows span, so no step that looks at single features may follow.
@@ -43,8 +46,13 @@ pub enum Step {
     },
 }
 
-const STEP_NAMES: [(&str, Step); 4] =
-    [("l2", Step::L2), ("centre", Step::Centre), ("power", Step::Power), ("centre-parts", Step::CentreParts)];
+const STEP_NAMES: [(&str, Step); 5] = [
+    ("l2", Step::L2),
+    ("centre", Step::Centre),
+    ("power", Step::Power),
+    ("centre-parts", Step::CentreParts),
+    ("centre-all", Step::CentreAll),
+];
 const SMOOTH: &str = "smooth:";
 
 /// A named sequence of steps; see the module for the notation.
@@ -58,7 +66,7 @@ pub struct Transform {
 #[derive(Debug, thiserror::Error, PartialEq)]
 #[error(
     "unknown transform step {step:?}; a transform is none, or steps joined by +: l2, centre, power, centre-parts, \
-     smooth:10:80 (neighbours from 1, percent below 100; neither power nor centre may follow it)"
+     centre-all, smooth:10:80 (neighbours from 1, percent below 100; neither power nor centre may follow it)"
 )]
 pub struct UnknownStep {
     step: String,
@@ -133,6 +141,13 @@ impl Transform {
                     parts.into_iter().for_each(|rows| subtract(rows, mean));
                 }
                 Step::Smooth { .. } => {}
+                Step::CentreAll => {
+                    let columns = parts.first().map_or(0, |rows| rows.columns());
+                    let filled = parts.iter().filter(|rows| rows.rows() > 0);
+                    let all = filled.fold(Matrix::zeros(0, columns), |all, rows| all.stack(rows));
+                    let mean = all.mean_row();
+                    parts.into_iter().for_each(|rows| subtract(rows, &mean));
+                }
                 Step::CentreParts => {
                     let means =
                         crate::fit::classifier::prototypes(&support, task.support_labels(), task.ways());

@@ -162,3 +162,30 @@ fn prototype_head_matches_central_differences() {
         assert!((numeric - analytic).abs() <= 1e-6 * scale, "prototype {at}: {analytic} against {numeric}");
     }
 }
+
+#[test]
+fn a_pull_towards_given_shares_matches_central_differences() {
+    let (anchors, pool) = (rows(4, 5, 5), rows(7, 5, 6));
+    let labels = [0, 1, 2, 1];
+    let shares = [0.6, 0.3, 0.1];
+    let params = params(ObjectiveKind::Hybrid, Head::Linear);
+    let mut fitter =
+        Fitter::new(&params, WAYS, &anchors, &labels, &pool).expect("small").with_class_shares(&shares);
+    let (classifier, gradient) = fitter.gradient_at_start(&[]);
+    let value = |classifier: &LinearClassifier<f64>| {
+        let p = classifier.probabilities(&pool).mean_row();
+        let pull: f64 = p.iter().zip(shares).map(|(p, share)| p * share.ln()).sum();
+        loss(&params, classifier, &anchors, &labels, &pool, &[]) - params.objective.marginal_weight * pull
+    };
+    let scale = gradient.weights.as_slice().iter().fold(0.0f64, |a, b| a.max(b.abs()));
+    for at in 0..classifier.weights.as_slice().len() {
+        let moved = |by: f64| {
+            let mut moved = classifier.clone();
+            moved.weights.as_mut_slice()[at] += by;
+            value(&moved)
+        };
+        let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        let analytic = gradient.weights.as_slice()[at];
+        assert!((numeric - analytic).abs() <= 1e-6 * scale, "weight {at}: {analytic} against {numeric}");
+    }
+}

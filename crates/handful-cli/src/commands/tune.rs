@@ -37,6 +37,9 @@ pub struct TuneArgs {
     /// How to search
     #[arg(long, value_enum, default_value_t = SearchArg::Grid)]
     search: SearchArg,
+    /// With --search coordinate, the most settings of a method to try; the same number for all is a fair comparison
+    #[arg(long, value_name = "SETTINGS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..))]
+    budget: u32,
     /// Preset file to write, for `--preset FILE` or `--method name:FILE`; without it, standard output
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
@@ -85,10 +88,15 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
 
     let mut sections = Vec::new();
     for contender in &contenders {
-        let found = tune(&study, contender, args.search)?;
+        let found = tune(&study, contender, args.search, args.budget as usize)?;
         let best = contender.entrant(&found.changes)?;
         let label = table::label(best.method.name(), &best.preset);
-        eprintln!("{label}: {:.2}% ({} tried)", 100.0 * found.score, found.tried);
+        let count = tasks.len();
+        eprintln!(
+            "{label}: {:.2}% ({} settings tried on {count} tasks each)",
+            100.0 * found.score,
+            found.tried
+        );
         let origin = format!(
             "handful {}, bench tune: {:.2}% on {} classes of {} ({}), best of {} combinations",
             env!("CARGO_PKG_VERSION"),
@@ -108,10 +116,10 @@ pub fn run(args: &TuneArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn tune(study: &Study<'_>, contender: &Contender, how: SearchArg) -> Result<Found, CliError> {
+fn tune(study: &Study<'_>, contender: &Contender, how: SearchArg, budget: usize) -> Result<Found, CliError> {
     let how = match how {
         SearchArg::Grid => Search::Grid,
-        SearchArg::Coordinate => Search::Coordinate,
+        SearchArg::Coordinate => Search::Coordinate { budget },
     };
     search(&contender.axes, how, |points| {
         let entrants = points.iter().map(|point| contender.entrant(point)).collect::<Result<Vec<_>, _>>()?;

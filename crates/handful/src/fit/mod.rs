@@ -7,6 +7,7 @@
 
 pub mod adam;
 pub mod basis;
+pub mod class_shares;
 pub mod classifier;
 pub mod head;
 pub(crate) mod lbfgs;
@@ -106,6 +107,8 @@ impl FitParams {
 const BETA1: f64 = 0.9;
 const BETA2: f64 = 0.999;
 const EPSILON: f64 = 1e-8;
+/// What a class's share is at least, so that its logarithm is finite.
+const LEAST_SHARE: f64 = 1e-6;
 /// Steps between two looks at the loss when stopping early.
 const CHECK_EVERY: usize = 10;
 
@@ -137,6 +140,8 @@ pub struct Fitter<'a, T: Scalar> {
     /// Weights and biases of the linear form of a prototype head.
     linear_weight: PaddedRows<T>,
     linear_bias: Vec<T>,
+    /// Logarithms of the shares the classes are pulled towards; empty where they are equal.
+    log_shares: Vec<T>,
 }
 
 impl<'a, T: Scalar> Fitter<'a, T> {
@@ -179,7 +184,14 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             bias: Parameters::zeros(1, ways),
             linear_weight: PaddedRows::zeros(ways, anchors.columns()),
             linear_bias: vec![T::ZERO; padded(ways)],
+            log_shares: Vec::new(),
         })
+    }
+
+    /// Makes the marginal term pull towards these shares of the classes instead of equal ones; none mean equal ones.
+    pub fn with_class_shares(mut self, shares: &[f64]) -> Self {
+        self.log_shares = shares.iter().map(|share| T::from_f64(share.max(LEAST_SHARE).ln())).collect();
+        self
     }
 
     /// Fits from the prototypes of the anchors and the pseudo-labelled rows. Give a trace to have it filled.
@@ -326,6 +338,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             &self.weights,
             self.centred_kernel.as_ref(),
             T::from_f64(self.params.objective.prediction_bandwidth),
+            &self.log_shares,
         );
         self.labelled.clear_residuals();
         self.labelled.add_cross_entropy_residuals(given);
@@ -388,7 +401,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             marginal_entropy,
             dependence: trace_value.to_f64() / (pairs * pairs),
             loss: weighted + weights.conditional * conditional_entropy
-                - weights.marginal * marginal_entropy
+                - weights.marginal * (marginal_entropy + self.unlabelled.log_share_mean(&self.log_shares))
                 - weights.trace * trace_value.to_f64(),
         }
     }

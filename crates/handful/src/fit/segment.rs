@@ -67,14 +67,15 @@ impl<T: Scalar> Segment<T> {
     /// Writes the residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
     ///
     /// With respect to a prediction p of U rows, the loss changes by
-    /// `(2 lambda / s^2) pull + (w_marg / U) log pbar - (w_cond / U) log p`, up to a constant that the softmax chain
-    /// removes.
+    /// `(2 lambda / s^2) pull + (w_marg / U) log (pbar / t) - (w_cond / U) log p`, up to a constant that the softmax chain
+    /// removes; t are the shares the classes are pulled towards, whose logarithms are `log_shares` (none where equal).
     pub fn unlabelled_residuals(
         &mut self,
         kernels: &Kernels<T>,
         weights: &TermWeights,
         centred_kernel: Option<&PaddedRows<T>>,
         bandwidth: T,
+        log_shares: &[T],
     ) -> T {
         let count = self.count();
         if count == 0 || !weights.uses_unlabelled() {
@@ -98,7 +99,8 @@ impl<T: Scalar> Segment<T> {
         if weights.marginal != 0.0 {
             let scale = T::from_f64(weights.marginal / count as f64);
             for class in 0..self.ways() {
-                self.marginal[class] = scale * self.mean_prediction(class).ln();
+                let wanted = log_shares.get(class).copied().unwrap_or(T::ZERO);
+                self.marginal[class] = scale * (self.mean_prediction(class).ln() - wanted);
             }
         }
         let rows = PredictionRows {
@@ -163,6 +165,12 @@ impl<T: Scalar> Segment<T> {
             marginal -= mean * mean.ln();
         }
         (conditional / self.count() as f64, marginal)
+    }
+
+    /// Returns `sum_c pbar_c log t_c`: what the pull towards given shares adds to H(Y).
+    pub fn log_share_mean(&self, log_shares: &[T]) -> f64 {
+        let term = |(class, share): (usize, &T)| (self.mean_prediction(class) * *share).to_f64();
+        if self.count() == 0 { 0.0 } else { log_shares.iter().enumerate().map(term).sum() }
     }
 
     /// Returns the likeliest class of each row.

@@ -224,14 +224,7 @@ impl<'a, T: Scalar> Fit<'a, T> {
     }
 
     fn update(&mut self, step: usize) {
-        let count = step as i32 + 1;
-        let step = AdamStep {
-            beta1: T::from_f64(0.9),
-            beta2: T::from_f64(0.999),
-            rate: T::from_f64(self.params.learning_rate / (1.0 - 0.9f64.powi(count))),
-            inverse_root_correction: T::from_f64(1.0 / (1.0 - 0.999f64.powi(count)).sqrt()),
-            epsilon: T::from_f64(1e-8),
-        };
+        let step = AdamStep::usual(step, self.params.learning_rate);
         T::kernels().adam(
             step,
             self.centres.as_mut_slice(),

@@ -12,9 +12,13 @@
 //! The setters carry the names that `--set` and preset files know; [`Builder::set`] takes those as text.
 
 use super::alpha_tim::AlphaTimParams;
+use super::am::AmParams;
 use super::baseline::BaselineParams;
 use super::baseline_pp::{BaselinePpParams, Optimiser, Start};
+use super::bavardage::BavardageParams;
 use super::bd_cspn::{BdCspnParams, Classified};
+use super::bms::BmsParams;
+use super::bpa::BpaParams;
 use super::common::rectification::{Averaging, SupportRows, Weighting};
 use super::dm::DmParams;
 use super::dm_ida::DmIdaParams;
@@ -25,11 +29,14 @@ use super::epnet::EpnetParams;
 use super::ici::IciParams;
 use super::ilpc::IlpcParams;
 use super::label_spreading::{Graph, LabelSpreadingParams};
+use super::laplace::LaplaceParams;
 use super::laplacianshot::LaplacianshotParams;
 use super::logistic::LogisticParams;
 use super::matching::MatchingParams;
+use super::nohub::NohubParams;
 use super::oslo::OsloParams;
 use super::paddle::{PaddleParams, Scaling};
+use super::poisson::PoissonParams;
 use super::protolp::ProtolpParams;
 use super::protonet::ProtonetParams;
 use super::pt_map::PtMapParams;
@@ -37,15 +44,18 @@ use super::ridge::RidgeParams;
 use super::self_training_confidence::ConfidenceParams;
 use super::simpleshot::{Metric, SimpleshotParams};
 use super::soft_kmeans::SoftKmeansParams;
+use super::stata::StataParams;
 use super::svm::SvmParams;
 use super::tafssl::{Labeller, Projection, TafsslParams};
 use super::tim_adm::TimAdmParams;
 use super::tim_gd::TimGdParams;
+use super::unem::UnemParams;
 use super::{MethodParams, as_map, changed, check_counts, named_preset};
 use crate::error::ParamError;
 use crate::fit::Head;
 use crate::fit::adam::StepScale;
 use crate::fit::basis::Basis;
+use crate::fit::class_shares::WantedShares;
 use crate::paper::hsic::{Bandwidth, KernelFeatures};
 use crate::paper::ida::RidgeScale;
 use crate::paper::objective::{DependenceScale, ObjectiveKind};
@@ -312,6 +322,108 @@ setters!(OsloParams {
     steps: usize => steps,
 });
 
+setters!(UnemParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    scale: f64 => scale,
+    scale_five_shot: f64 => scale_five_shot,
+    size_weights: Vec<f64> => size_weights,
+    size_weights_five_shot: Vec<f64> => size_weights_five_shot,
+    temperatures: Vec<f64> => temperatures,
+    temperatures_five_shot: Vec<f64> => temperatures_five_shot,
+});
+
+setters!(BavardageParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    means_temperature: f64 => means_temperature,
+    means_steps: usize => means_steps,
+    inverse_temperature: f64 => inverse_temperature,
+    prior_rows: f64 => prior_rows,
+    prior_precision: f64 => prior_precision,
+    steps: usize => steps,
+    class_sizes: ClassSizes => class_sizes,
+});
+
+setters!(BmsParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    lambda: f64 => lambda,
+    steps: usize => steps,
+    sweeps: usize => sweeps,
+    class_sizes: ClassSizes => class_sizes,
+});
+
+setters!(BpaParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    regularisation: f64 => regularisation,
+    affinity_sweeps: usize => affinity_sweeps,
+    lambda: f64 => map.lambda,
+    epochs: usize => map.epochs,
+    rate: f64 => map.rate,
+    class_sizes: ClassSizes => map.class_sizes,
+    sinkhorn_tolerance: f64 => map.sinkhorn_tolerance,
+    sinkhorn_sweeps: usize => map.sinkhorn_sweeps,
+});
+
+setters!(NohubParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    use_labels: bool => use_labels,
+    perplexity: f64 => perplexity,
+    kappa: f64 => kappa,
+    similarity_weight: f64 => similarity_weight,
+    repulsion: f64 => repulsion,
+    steps: usize => steps,
+    learning_rate: f64 => learning_rate,
+    dimensions: usize => dimensions,
+    lambda: f64 => map.lambda,
+    epochs: usize => map.epochs,
+    rate: f64 => map.rate,
+    class_sizes: ClassSizes => map.class_sizes,
+    sinkhorn_tolerance: f64 => map.sinkhorn_tolerance,
+    sinkhorn_sweeps: usize => map.sinkhorn_sweeps,
+});
+
+setters!(AmParams {
+    transform: Transform => transform,
+    neighbours: usize => neighbours,
+    neighbours_five_shot: usize => neighbours_five_shot,
+    alpha: f64 => alpha,
+    alpha_five_shot: f64 => alpha_five_shot,
+    entropy_exponent: f64 => entropy_exponent,
+    entropy_exponent_five_shot: f64 => entropy_exponent_five_shot,
+    cross_entropy_weight: f64 => cross_entropy_weight,
+    marginal_weight: f64 => marginal_weight,
+    conditional_weight: f64 => conditional_weight,
+    inverse_temperature: f64 => inverse_temperature,
+    steps: usize => steps,
+    learning_rate: f64 => learning_rate,
+});
+
+setters!(StataParams {
+    transform: Transform => transform,
+    unlabelled: UnlabeledRows => unlabelled,
+    inverse_temperature: f64 => inverse_temperature,
+    density_scale: f64 => density_scale,
+    neighbours: usize => neighbours,
+    anchor: f64 => anchor,
+    steps: usize => steps,
+    inner_steps: usize => inner_steps,
+});
+
+setters!(PoissonParams {
+    transform: Transform => transform,
+    neighbours: usize => neighbours,
+    sharpness: f64 => sharpness,
+});
+
+setters!(LaplaceParams {
+    transform: Transform => transform,
+    neighbours: usize => neighbours,
+});
+
 setters!(LabelSpreadingParams {
     transform: Transform => transform,
     graph: Graph => graph,
@@ -463,6 +575,12 @@ setters!(DmIdaParams {
     dependence_scale: DependenceScale => fit.objective.dependence_scale,
     prediction_bandwidth: f64 => fit.objective.prediction_bandwidth,
     selection_rows_limit: usize => selection_rows_limit,
+    class_shares: WantedShares => shares.class_shares,
+    estimate_weight: f64 => shares.estimate_weight,
+    balance_threshold: f64 => shares.balance_threshold,
+    balance_threshold_five_shot: f64 => shares.balance_threshold_five_shot,
+    balance_width: f64 => shares.balance_width,
+    balance_width_five_shot: f64 => shares.balance_width_five_shot,
     pca: usize => fisher.pca,
     ridge: f64 => fisher.ridge,
     ridge_scale: RidgeScale => fisher.ridge_scale,

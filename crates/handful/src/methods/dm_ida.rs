@@ -8,10 +8,10 @@
 //! then     one more fit on what has joined
 //! ```
 //!
-//! Presets: `default` (ours, tuned on validation classes), `fast` (the same accuracy in less time), `plain` (the
-//! paper's ingredients only), `balanced` (told that all classes have as many unlabelled rows), `unbalanced` (expects them to
-//! differ much), `authors` (the constants and order of the published code), `paper` (the text read literally). What the
-//! text and the code disagree on is listed at each constant in `presets.rs`.
+//! Presets: `default` (ours, tuned on validation classes; adapts to class sizes, `fit/class_shares.rs`), `fast` (about the same
+//! in less time), `plain` (the paper's ingredients only), `balanced` (told that all classes have as many unlabelled rows),
+//! `unbalanced` (expects them to differ much), `authors` (the constants and order of the published code), `paper` (the text
+//! read literally). What the text and the code disagree on is listed at each constant in `presets.rs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::error::check_range;
 use crate::error::{ParamError, TaskError};
 use crate::fit::basis::Basis;
+use crate::fit::class_shares::{Blend, SharesParams};
 use crate::fit::{FitParams, Fitter, has_five_shots};
 use crate::methods::presets;
 use crate::methods::single_fit::{TraceWanted, unlabelled_rows};
@@ -28,7 +29,7 @@ use crate::paper::ida::FisherParams;
 use crate::paper::objective::ObjectiveKind;
 use crate::scalar::Scalar;
 use crate::self_training::{SelfTrainingParams, UnlabeledRows};
-use crate::solution::{FitTrace, Solution, Trace};
+use crate::solution::{FitTrace, Solution, Trace, argmax};
 use crate::task::Task;
 use crate::transform::Transform;
 
@@ -47,6 +48,9 @@ pub struct DmIdaParams {
     /// In pools of more rows than this the fits of the loop use `mutual-information` whatever the objective is, as the
     /// authors' code does above 75 rows; the last fit does not. 0 never switches.
     pub selection_rows_limit: usize,
+    /// Which class sizes the marginal term wants.
+    #[serde(flatten)]
+    pub shares: SharesParams,
     /// IDA.
     #[serde(flatten)]
     pub fisher: FisherParams,
@@ -104,6 +108,7 @@ impl DmIda {
     pub fn new(params: DmIdaParams) -> Result<Self, ParamError> {
         params.fit.check()?;
         params.fisher.check()?;
+        params.shares.check()?;
         let share = params.self_training.per_class_share;
         check_range("per_class_share", share, (0.0..=1.0).contains(&share), "a number from 0 to 1")?;
         if params.self_training.per_class == 0 && share == 0.0 {
@@ -130,6 +135,10 @@ impl DmIda {
         if params.selection_rows_limit > 0 && task.pool().rows() > params.selection_rows_limit {
             selection_fit.objective.kind = ObjectiveKind::MutualInformation;
         }
+        let adapts = params.shares.adapts_to(&fit, task.pool().rows());
+        if adapts {
+            selection_fit.objective.marginal_weight = params.shares.estimate_weight;
+        }
         let mut trace = (wanted == TraceWanted::Yes).then(Trace::default);
 
         let (support, labels) = (task.support(), task.support_labels());
@@ -147,9 +156,14 @@ impl DmIda {
             _ => {
                 let (labelled, labels) = fitter.labelled_set(&trained.joined);
                 let rows = unlabelled_rows(&task, params.last_fit);
-                Fitter::new(&fit, task.ways(), &labelled, &labels, rows.as_ref())?
+                let (last_fit, shares) = match adapts.then(|| self.blend(&mut fitter, trained.labels, many)) {
+                    Some(blend) => (params.shares.last_fit(fit, &blend), blend.shares),
+                    None => (fit, Vec::new()),
+                };
+                let mut last = Fitter::new(&last_fit, task.ways(), &labelled, &labels, rows.as_ref())?
                     .with_given_labels(support.rows())
-                    .fit(&[], fit_trace.as_mut())
+                    .with_class_shares(&shares);
+                last.fit(&[], fit_trace.as_mut())
             }
         };
         if let (Some(trace), Some(fit)) = (&mut trace, fit_trace.filter(|fit| !fit.steps.is_empty())) {
@@ -166,6 +180,17 @@ impl DmIda {
         solution.classifier = Some(classifier);
         solution.trace = trace;
         Ok(solution)
+    }
+
+    /// Which class sizes the last fit wants, from the labels of the loop; without a loop, from a fit of its own.
+    fn blend<T: Scalar>(&self, fitter: &mut Fitter<'_, T>, labels: Vec<usize>, many_shots: bool) -> Blend {
+        let pool = fitter.pool();
+        let predicted = if labels.is_empty() {
+            fitter.fit(&[], None).probabilities(pool).iter_rows().map(argmax).collect()
+        } else {
+            labels
+        };
+        self.params.shares.blend(&predicted, fitter.ways(), many_shots)
     }
 }
 

@@ -6,9 +6,13 @@
 //! [`METHODS`] and to the list of names below it. A method of your own needs none of this: implement [`Method`].
 
 mod alpha_tim;
+mod am;
 mod baseline;
 mod baseline_pp;
+mod bavardage;
 mod bd_cspn;
+mod bms;
+mod bpa;
 mod builder;
 pub(crate) mod common;
 mod dm;
@@ -20,11 +24,14 @@ mod epnet;
 mod ici;
 mod ilpc;
 mod label_spreading;
+mod laplace;
 mod laplacianshot;
 mod logistic;
 mod matching;
+mod nohub;
 mod oslo;
 mod paddle;
+mod poisson;
 pub mod presets;
 mod protolp;
 mod protonet;
@@ -34,10 +41,12 @@ mod self_training_confidence;
 mod simpleshot;
 pub mod single_fit;
 mod soft_kmeans;
+mod stata;
 mod svm;
 mod tafssl;
 mod tim_adm;
 mod tim_gd;
+mod unem;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -190,7 +199,16 @@ pub const METHODS: &[MethodEntry] = &[
     entry::<protolp::ProtolpParams>(),
     entry::<tafssl::TafsslParams>(),
     entry::<paddle::PaddleParams>(),
+    entry::<unem::UnemParams>(),
     entry::<oslo::OsloParams>(),
+    entry::<bavardage::BavardageParams>(),
+    entry::<bms::BmsParams>(),
+    entry::<bpa::BpaParams>(),
+    entry::<nohub::NohubParams>(),
+    entry::<am::AmParams>(),
+    entry::<stata::StataParams>(),
+    entry::<poisson::PoissonParams>(),
+    entry::<laplace::LaplaceParams>(),
     entry::<label_spreading::LabelSpreadingParams>(),
     entry::<ici::IciParams>(),
     entry::<soft_kmeans::SoftKmeansParams>(),
@@ -239,6 +257,15 @@ named! {
     SoftKmeans = soft_kmeans::SoftKmeansParams;
     SelfTraining = self_training_confidence::ConfidenceParams;
     Dm = dm::DmParams;
+    Unem = unem::UnemParams;
+    Bavardage = bavardage::BavardageParams;
+    Bms = bms::BmsParams;
+    Bpa = bpa::BpaParams;
+    Nohub = nohub::NohubParams;
+    Am = am::AmParams;
+    Stata = stata::StataParams;
+    Poisson = poisson::PoissonParams;
+    Laplace = laplace::LaplaceParams;
 }
 
 pub use baseline_pp::{Optimiser, Start};

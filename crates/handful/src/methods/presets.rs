@@ -2,6 +2,7 @@
 
 use crate::fit::adam::StepScale;
 use crate::fit::basis::Basis;
+use crate::fit::class_shares::{SharesParams, WantedShares};
 use crate::fit::{FitParams, Head};
 use crate::methods::dm_ida::DmIdaParams;
 use crate::methods::single_fit::SingleFitParams;
@@ -53,6 +54,7 @@ pub fn paper() -> DmIdaParams {
             memory_limit_mb: MEMORY_LIMIT_MB,
         },
         selection_rows_limit: 0,
+        shares: SharesParams { class_shares: WantedShares::Equal, ..SharesParams::ADAPTIVE },
         fisher: FisherParams {
             // Eq. 5 and 6: all dimensions, psi not divided. The text names a ridge but no value; the code's.
             pca: 0,
@@ -113,7 +115,33 @@ pub fn authors() -> DmIdaParams {
     }
 }
 
-/// `default`: ours. What differs from `authors` was tuned on the CIFAR-FS validation classes only.
+/// `default`: ours. Tuned on the CIFAR-FS validation classes, balanced and with Dirichlet(2) class sizes together, at one
+/// shot and at five: [`equal_sizes`] with the marginal term's class sizes learnt from the pool.
+pub fn default() -> DmIdaParams {
+    let equal = equal_sizes();
+    DmIdaParams {
+        transform: Transform::new(vec![
+            Step::Power,
+            Step::L2,
+            Step::CentreParts,
+            Step::L2,
+            Step::Smooth { neighbours: 10, percent: 60 },
+            Step::L2,
+        ]),
+        transform_five_shot: Transform::new(vec![
+            Step::Power,
+            Step::L2,
+            Step::Smooth { neighbours: 10, percent: 30 },
+            Step::L2,
+        ]),
+        fit: FitParams { temperature: 0.4, temperature_five_shot: 0.4, learning_rate: 0.1, ..equal.fit },
+        shares: SharesParams::ADAPTIVE,
+        ..equal
+    }
+}
+
+/// What the other presets of ours and the ablations start from: the marginal term pulls towards classes of equal size. What
+/// differs from `authors` was tuned on the CIFAR-FS validation classes only.
 ///
 /// Features are smoothed over their ten nearest neighbours first, which is worth over a point with one label per class
 /// and half a point with five and many unlabelled rows. On unit-length features the bandwidth 0.5 separates near from
@@ -121,7 +149,7 @@ pub fn authors() -> DmIdaParams {
 /// parameter vector per class, as TIM has it, wanders less than free weights and biases at five shots, and steps measured
 /// by length, not by coordinate, are worth a tenth or two of a point, but nothing at five shots with many unlabelled rows.
 /// One round of selection with lightly weighted pseudo-labels is best at one shot; each further round costs a little.
-pub fn default() -> DmIdaParams {
+fn equal_sizes() -> DmIdaParams {
     let authors = authors();
     DmIdaParams {
         transform: Transform::new(vec![
@@ -159,6 +187,7 @@ pub fn default() -> DmIdaParams {
             ..authors.fit
         },
         selection_rows_limit: 0,
+        shares: authors.shares,
         fisher: FisherParams { ridge: 0.1, ridge_scale: RidgeScale::Relative, ..authors.fisher },
         self_training: SelfTrainingParams {
             cap_at_equal_share: false,
@@ -173,50 +202,46 @@ pub fn default() -> DmIdaParams {
 /// `fast`: `default` in half the steps, each half as long again.
 pub fn fast() -> DmIdaParams {
     let default = default();
-    DmIdaParams { fit: FitParams { steps: 50, learning_rate: 0.3, ..default.fit }, ..default }
+    DmIdaParams { fit: FitParams { steps: 50, learning_rate: 0.15, ..default.fit }, ..default }
 }
 
 /// `plain`: nothing that the paper does not have, so neither smoothed features nor steps by length; its ablations are run
 /// with this. Tuned on the CIFAR-FS validation classes as `default` is.
 pub fn plain() -> DmIdaParams {
-    let default = default();
+    let equal = equal_sizes();
     let plain = Transform::new(vec![Step::Power, Step::L2]);
     DmIdaParams {
         transform: plain.clone(),
         transform_five_shot: plain,
         fit: FitParams {
-            objective: Objective { dependence_weight: 5.0, ..default.fit.objective },
+            objective: Objective { dependence_weight: 5.0, ..equal.fit.objective },
             steps: 50,
             learning_rate: 0.02,
             step_scale: StepScale::Coordinate,
-            ..default.fit
+            ..equal.fit
         },
-        ..default
+        ..equal
     }
 }
 
 /// `balanced`: told that every class has as many unlabelled rows. Tuned on the CIFAR-FS validation classes with
 /// `bench tune`; with predictions that cannot crowd into one class, more rounds and longer fits pay.
 pub fn balanced() -> DmIdaParams {
-    let default = default();
+    let equal = equal_sizes();
     DmIdaParams {
         fit: FitParams {
             steps: 200,
             learning_rate: 0.1,
             pseudo_label_weight: 0.2,
-            objective: Objective {
-                cross_entropy_weight: 0.1,
-                dependence_weight: 1.0,
-                ..default.fit.objective
-            },
-            ..default.fit
+            objective: Objective { cross_entropy_weight: 0.1, dependence_weight: 1.0, ..equal.fit.objective },
+            ..equal.fit
         },
         self_training: SelfTrainingParams {
             class_sizes: ClassSizes::Equal,
             max_rounds: 8,
-            ..default.self_training
+            ..equal.self_training
         },
-        ..default
+        ..equal
     }
 }
 
@@ -225,7 +250,7 @@ pub fn balanced() -> DmIdaParams {
 /// unlabelled rows are not centred apart (their means differ because their classes do), and features are smoothed alike
 /// at one shot and at five.
 pub fn unbalanced() -> DmIdaParams {
-    let default = default();
+    let equal = equal_sizes();
     let smoothed =
         Transform::new(vec![Step::Power, Step::L2, Step::Smooth { neighbours: 10, percent: 40 }, Step::L2]);
     DmIdaParams {
@@ -234,21 +259,21 @@ pub fn unbalanced() -> DmIdaParams {
         fit: FitParams {
             temperature: 0.2,
             temperature_five_shot: 0.3,
-            objective: Objective { marginal_weight: 0.05, dependence_weight: 1.0, ..default.fit.objective },
-            ..default.fit
+            objective: Objective { marginal_weight: 0.05, dependence_weight: 1.0, ..equal.fit.objective },
+            ..equal.fit
         },
-        ..default
+        ..equal
     }
 }
 
-/// What the ablation's losses share: the features, start and steps of `default`, one fit, no selection.
+/// What the ablation's losses share: the features, start and steps of [`equal_sizes`], one fit, no selection.
 pub fn single_fit(kind: ObjectiveKind) -> SingleFitParams {
-    let default = default();
+    let equal = equal_sizes();
     SingleFitParams {
-        transform: default.transform,
-        basis: default.basis,
-        unlabelled: default.last_fit,
-        fit: FitParams { objective: Objective { kind, ..default.fit.objective }, ..default.fit },
+        transform: equal.transform,
+        basis: equal.basis,
+        unlabelled: equal.last_fit,
+        fit: FitParams { objective: Objective { kind, ..equal.fit.objective }, ..equal.fit },
     }
 }
 

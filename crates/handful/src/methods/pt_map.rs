@@ -61,7 +61,7 @@ pub(crate) fn power_and_centre() -> Transform {
 }
 
 impl PtMapParams {
-    fn authors() -> Self {
+    pub(crate) fn authors() -> Self {
         Self {
             transform: power_and_centre(),
             unlabelled: UnlabeledRows::Pool,

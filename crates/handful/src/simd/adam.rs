@@ -18,6 +18,20 @@ pub struct AdamStep<T> {
     pub epsilon: T,
 }
 
+impl<T: Scalar> AdamStep<T> {
+    /// Adam's usual decays, for the step of this number from 0 on.
+    pub(crate) fn usual(step: usize, learning_rate: f64) -> Self {
+        let count = i32::try_from(step).unwrap_or(i32::MAX - 1) + 1;
+        Self {
+            beta1: T::from_f64(0.9),
+            beta2: T::from_f64(0.999),
+            rate: T::from_f64(learning_rate / (1.0 - 0.9f64.powi(count))),
+            inverse_root_correction: T::from_f64(1.0 / (1.0 - 0.999f64.powi(count)).sqrt()),
+            epsilon: T::from_f64(1e-8),
+        }
+    }
+}
+
 /// `m <- b1 m + (1-b1) g`, `v <- b2 v + (1-b2) g^2`, `w <- w - rate m / (sqrt(v) * correction + epsilon)`.
 ///
 /// # Safety

@@ -1,5 +1,6 @@
 //! From what a method learnt about some unlabelled rows to the solution of the whole task.
 
+use crate::fit::head::Example;
 use crate::linalg::Matrix;
 use crate::self_training::UnlabeledRows;
 use crate::solution::Solution;
@@ -59,6 +60,12 @@ pub(crate) fn one_hot(labels: &[usize], ways: usize) -> Matrix<f64> {
         out.row_mut(row)[label] = 1.0;
     }
     out
+}
+
+/// The labelled rows of a task, which come first among all its rows, as examples of a graph.
+pub(crate) fn labelled_examples(labels: &[usize]) -> Vec<Example> {
+    let example = |(row, &class): (usize, &usize)| Example { row, class, weight: 1.0 };
+    labels.iter().enumerate().map(example).collect()
 }
 
 /// Divides each row by its sum; a row without any weight becomes uniform.
