@@ -10,6 +10,8 @@ pub mod embed;
 pub mod embedding;
 pub mod entrants;
 pub mod label;
+#[cfg(feature = "studio")]
+pub mod listen;
 pub mod network;
 pub mod params;
 pub mod predict;
@@ -20,6 +22,7 @@ pub mod setting;
 #[cfg(feature = "studio")]
 pub mod studio;
 pub mod table;
+pub mod task_content;
 pub mod tasks;
 pub mod text;
 #[cfg(feature = "vision")]
