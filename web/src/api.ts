@@ -4,10 +4,20 @@ export interface Pool {
   name: string;
   rows: number;
   ids: string[];
+  /** What rows say, where they are texts. */
+  texts: string[] | null;
   images: number;
+  without_image: number[];
+  /** Whether images are files that links can lead to. */
+  links: boolean;
+  max_error: number;
+}
+
+export interface Places {
+  version: number;
+  finished: boolean;
   x: number[];
   y: number[];
-  max_error: number;
 }
 
 export interface SessionClass {
@@ -105,13 +115,24 @@ export async function act(what: Act): Promise<SessionState> {
   return answered<SessionState>(response);
 }
 
+/** Sorts the images into folders of links and says where. */
+export async function makeLinks(): Promise<{ folder: string }> {
+  return answered(await fetch(address('/api/links'), { method: 'POST' }));
+}
+
+export interface Notice {
+  events: number;
+  fit: number;
+  map: number;
+}
+
 /** Calls back whenever session or fit have changed, and when the connection comes or goes. */
 export function listen(
-  changed: (notice: { events: number; fit: number }) => void,
+  changed: (notice: Notice) => void,
   connected: (is: boolean) => void,
 ): void {
   const source = new EventSource(address('/api/events'));
   source.onopen = () => connected(true);
   source.onerror = () => connected(false);
-  source.onmessage = (message) => changed(JSON.parse(message.data as string) as { events: number; fit: number });
+  source.onmessage = (message) => changed(JSON.parse(message.data as string) as Notice);
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 
-import type { Act, Fit, Pool, SessionState } from './api';
+import type { Act, Fit, Places, Pool, SessionState } from './api';
 import * as api from './api';
 
 export type View = 'grid' | 'queue' | 'map' | 'unknown';
@@ -15,6 +15,10 @@ export interface State {
   /** What is said about each row: a class, DISCARDED or NONE. */
   marks: Int32Array;
   fit: Fit | null;
+  /** Where rows are on the map, once somebody has looked. */
+  places: Places | null;
+  /** Rows without an image. */
+  bare: ReadonlySet<number>;
   /** Rows whose predicted class changed with the latest fit. */
   moved: Set<number>;
   view: View;
@@ -93,6 +97,8 @@ export async function start(): Promise<void> {
     session,
     marks: marksOf(session, pool.rows),
     fit,
+    places: null,
+    bare: new Set(pool.without_image),
     moved: new Set(),
     view: 'grid',
     selection: new Set(),
@@ -109,6 +115,7 @@ export async function start(): Promise<void> {
   api.listen(
     (notice) => {
       if (notice.fit !== state.fit?.number) void api.get<Fit>('/api/fit').then(takeFit);
+      if (state.places && notice.map > state.places.version) void lookAtMap();
       if (notice.events > state.session.events) {
         void api.get<SessionState>('/api/state').then(takeSession);
       }
@@ -118,6 +125,27 @@ export async function start(): Promise<void> {
     },
   );
 }
+
+let looking = false;
+
+/** Fetches the map, which gets better as long as somebody looks at it. */
+export async function lookAtMap(): Promise<void> {
+  if (looking) return;
+  looking = true;
+  try {
+    const places = await api.get<Places>('/api/map');
+    if (!state.places || places.version > state.places.version) set({ places });
+  } finally {
+    looking = false;
+  }
+}
+
+/** What a row is called: its text, or its name. */
+export const caption = (state: State, row: number): string =>
+  state.pool.texts?.[row] ?? state.pool.ids[row] ?? '';
+
+/** Whether a row has an image. */
+export const pictured = (state: State, row: number): boolean => state.pool.images > 0 && !state.bare.has(row);
 
 /** Does it at once on the page; what the server says then counts. */
 export async function perform(what: Act, said: string): Promise<boolean> {

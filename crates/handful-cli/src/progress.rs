@@ -46,6 +46,16 @@ pub fn bar_like(count: usize, template: &str) -> ProgressBar {
     bar
 }
 
+/// What is being done, on stderr while it is, where that is a terminal.
+#[cfg(feature = "studio")]
+pub fn spinner(what: &'static str) -> ProgressBar {
+    let spinner = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    spinner.set_style(style("{spinner} {msg}  {elapsed}"));
+    spinner.set_message(what);
+    spinner.enable_steady_tick(std::time::Duration::from_millis(120));
+    spinner
+}
+
 /// The style of a template; the usual one if it does not parse, which is a matter of looks only.
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())

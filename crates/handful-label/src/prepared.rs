@@ -11,6 +11,7 @@ use handful::{Matrix, Method};
 
 use crate::error::LabelError;
 use crate::labelling::{Labelling, NeighbourRow, RowLabel};
+use crate::map::PoolMap;
 use crate::members::{Fit, Member};
 use crate::model::{Anchors, LabelModel, ModelHeader};
 use crate::model_file::VERSION;
@@ -346,6 +347,18 @@ impl PreparedPool {
         let mut coordinates = self.projection.apply(&self.source.gather(rows))?;
         unit_rows(&mut coordinates);
         Ok(coordinates)
+    }
+
+    /// The pool in two dimensions, to be improved.
+    ///
+    /// # Errors
+    /// A value that is not finite.
+    pub fn map(&self) -> Result<PoolMap, LabelError> {
+        let graph = match &self.kind {
+            Kind::Members(pool) | Kind::Method { pool, .. } => Some((&pool.graph, pool.lists.as_ref())),
+            Kind::Smoothing { .. } => None,
+        };
+        PoolMap::new(self, self.coordinates().0, graph)
     }
 
     /// The rows nearest to one among `candidates`.

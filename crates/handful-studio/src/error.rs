@@ -1,6 +1,7 @@
 //! Why the studio could not start, or did not do what was asked.
 
 use std::io;
+use std::net::SocketAddr;
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -23,10 +24,10 @@ pub enum StudioError {
     #[error(transparent)]
     Data(#[from] DataError),
     /// The address is taken, or the network failed.
-    #[error("cannot listen on 127.0.0.1:{port}: {source}")]
+    #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The port.
-        port: u16,
+        /// The address.
+        address: SocketAddr,
         /// What the operating system said.
         source: io::Error,
     },

@@ -1,9 +1,10 @@
 //! What a session comes to, as files: byte for byte those of `handful label` with the same labels.
 
 use std::io;
+use std::path::PathBuf;
 
 use axum::body::Bytes;
-use handful_data::labelled::{LabelledFormat, Line, Source, write_labelled};
+use handful_data::labelled::{LabelledFormat, Line, Source, write_class_links, write_labelled};
 use handful_data::spreadsheet::guarded;
 
 use crate::error::StudioError;
@@ -42,9 +43,31 @@ pub fn export(studio: &Studio, name: &str) -> Result<Export, StudioError> {
     let folder = tempfile::tempdir().map_err(machine)?;
     let path = folder.path().join(name);
     let lines = (0..studio.pool.rows()).map(|row| line(studio, &learnt, &discarded, row));
-    write_labelled(&path, format, lines)?;
+    write_labelled(&path, format, lines, &studio.pool.task_content())?;
     let bytes = Bytes::from(std::fs::read(&path).map_err(machine)?);
     Ok(Export { bytes, media_type, name })
+}
+
+/// Sorts the images of the labelled pool into folders of links to them, beside the session's log: `POOL.labelled`, or with
+/// the first number behind it that is free. Returns where.
+///
+/// # Errors
+/// [`StudioError::NothingLearnt`], a pool whose images are no files, what the fit or the disk say.
+pub fn links(studio: &Studio) -> Result<PathBuf, StudioError> {
+    let pictures = studio.pool.pictures.as_ref().ok_or(StudioError::NoImage { row: 0 })?;
+    let learnt = full_fit(studio)?.learnt.clone().ok_or(StudioError::NothingLearnt)?;
+    let discarded = studio.labels().discarded;
+    let log = studio.log();
+    let stem = log.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    let stem = stem.split(".session").next().filter(|stem| !stem.is_empty()).unwrap_or("pool");
+    let numbered = |number: usize| match number {
+        1 => log.with_file_name(format!("{stem}.labelled")),
+        number => log.with_file_name(format!("{stem}.labelled-{number}")),
+    };
+    let folder = (1..).map(numbered).find(|folder| !folder.exists()).unwrap_or_else(|| numbered(1));
+    let lines = (0..studio.pool.rows()).map(|row| line(studio, &learnt, &discarded, row));
+    write_class_links(&folder, lines, |row| pictures.file(row))?;
+    Ok(folder)
 }
 
 fn machine(error: io::Error) -> StudioError {

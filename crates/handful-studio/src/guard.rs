@@ -4,10 +4,14 @@
 //! them look like requests to that page's own server. So the Host must be ours, the Origin, where there is one, must be
 //! ours, and every request needs a token that only the person at the terminal has seen.
 
+use std::net::IpAddr;
+
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 use crate::error::StudioError;
 
@@ -16,8 +20,15 @@ use crate::error::StudioError;
 pub struct Guard {
     /// The port we listen on.
     pub port: u16,
+    /// Names other than this machine's own that we are asked for under.
+    pub names: Vec<String>,
+    /// Whether others than this machine can reach us. A name that was re-bound is still none of ours, but every address in
+    /// figures is: no page can be served from a figure it does not have.
+    pub open: bool,
     /// The token; without one only Host and Origin count.
     pub token: Option<String>,
+    /// Whether a page of our own asks. Otherwise no browser has any business here.
+    pub page: bool,
     /// The largest body; one that says it is larger is refused before it is read.
     pub most_bytes: usize,
 }
@@ -31,12 +42,12 @@ impl Guard {
         }
         if let Some(origin) = headers.get(header::ORIGIN) {
             let ours = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
-            if self.token.is_none() || !ours.is_some_and(|host| self.is_ours(host)) {
+            if !self.page || !ours.is_some_and(|host| self.is_ours(host)) {
                 return Some((StatusCode::FORBIDDEN, "it was sent from another page"));
             }
         }
         if let Some(token) = self.token.as_deref()
-            && !sent_token(headers, uri).is_some_and(|sent| same(sent, token))
+            && !sent_tokens(headers, uri).any(|sent| same(&sent, token))
         {
             return Some((
                 StatusCode::UNAUTHORIZED,
@@ -52,16 +63,28 @@ impl Guard {
     }
 
     fn is_ours(&self, host: &str) -> bool {
-        ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
-            host.strip_prefix(name).is_some_and(|port| port.strip_prefix(':') == Some(&self.port.to_string()))
-        })
+        let Some((name, port)) = host.rsplit_once(':') else { return false };
+        let figures = || name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
+        let known = ["127.0.0.1", "localhost", "[::1]"].contains(&name)
+            || self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+            || (self.open && figures());
+        known && port.parse() == Ok(self.port)
     }
 }
 
-fn sent_token<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
-    let bearer =
-        headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-    bearer.or_else(|| uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token=")))
+/// What was sent as the token: in the address, as a bearer's, or as the password of basic authentication.
+fn sent_tokens(headers: &HeaderMap, uri: &Uri) -> impl Iterator<Item = String> {
+    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = header.and_then(|value| value.strip_prefix("Bearer ")).map(str::to_owned);
+    let basic = header.and_then(|value| {
+        let decoded = STANDARD.decode(value.strip_prefix("Basic ")?).ok()?;
+        Some(String::from_utf8(decoded).ok()?.split_once(':')?.1.to_owned())
+    });
+    let address = uri
+        .query()
+        .and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("token=")))
+        .map(str::to_owned);
+    bearer.into_iter().chain(basic).chain(address)
 }
 
 /// Compares without telling by its time how much was right.
@@ -105,14 +128,28 @@ pub async fn watch(State(guard): State<Guard>, request: Request, next: Next) -> 
 mod tests {
     use super::*;
 
-    fn refused(host: &str, origin: Option<&str>, uri: &str) -> Option<u16> {
-        let guard = Guard { port: 4000, token: Some("secret".to_owned()), most_bytes: 1000 };
-        let mut headers = HeaderMap::new();
-        headers.insert(header::HOST, host.parse().expect("a host"));
-        if let Some(origin) = origin {
-            headers.insert(header::ORIGIN, origin.parse().expect("an origin"));
+    fn guard() -> Guard {
+        let token = Some("secret".to_owned());
+        Guard { port: 4000, names: Vec::new(), open: false, token, page: true, most_bytes: 1000 }
+    }
+
+    fn refused_by(
+        guard: &Guard,
+        host: &str,
+        headers: &[(header::HeaderName, &str)],
+        uri: &str,
+    ) -> Option<u16> {
+        let mut all = HeaderMap::new();
+        all.insert(header::HOST, host.parse().expect("a host"));
+        for (name, value) in headers {
+            all.insert(name, value.parse().expect("a header"));
         }
-        guard.refuses(&headers, &uri.parse().expect("an address")).map(|(status, _)| status.as_u16())
+        guard.refuses(&all, &uri.parse().expect("an address")).map(|(status, _)| status.as_u16())
+    }
+
+    fn refused(host: &str, origin: Option<&str>, uri: &str) -> Option<u16> {
+        let origin: Vec<_> = origin.map(|origin| (header::ORIGIN, origin)).into_iter().collect();
+        refused_by(&guard(), host, &origin, uri)
     }
 
     #[test]
@@ -128,5 +165,38 @@ mod tests {
         assert_eq!(refused("evil.example:4000", None, "/?token=secret"), Some(421));
         assert_eq!(refused("127.0.0.1.evil.example:4000", None, "/?token=secret"), Some(421));
         assert_eq!(refused("127.0.0.1", None, "/?token=secret"), Some(421));
+    }
+
+    #[test]
+    fn an_open_door_knows_its_names_and_addresses_in_figures() {
+        let open = Guard { open: true, names: vec!["studio.local".to_owned()], ..guard() };
+        for (host, status) in [
+            ("192.168.1.20:4000", None),
+            ("[fe80::1]:4000", None),
+            ("Studio.local:4000", None),
+            ("127.0.0.1:4000", None),
+            ("evil.example:4000", Some(421)),
+            ("192.168.1.20:80", Some(421)),
+            ("192.168.1.20.evil.example:4000", Some(421)),
+        ] {
+            assert_eq!(refused_by(&open, host, &[], "/?token=secret"), status, "{host}");
+        }
+        assert_eq!(refused_by(&guard(), "192.168.1.20:4000", &[], "/?token=secret"), Some(421));
+        assert_eq!(refused_by(&open, "192.168.1.20:4000", &[], "/"), Some(401));
+    }
+
+    #[test]
+    fn programs_send_the_token_in_a_header() {
+        let backend = Guard { page: false, ..guard() };
+        let ask = |value: &str| {
+            refused_by(&backend, "localhost:4000", &[(header::AUTHORIZATION, value)], "/predict")
+        };
+        assert_eq!(ask("Bearer secret"), None);
+        assert_eq!(ask(&format!("Basic {}", STANDARD.encode("handful:secret"))), None);
+        assert_eq!(ask(&format!("Basic {}", STANDARD.encode("secret:handful"))), Some(401));
+        assert_eq!(ask("Basic !!"), Some(401));
+        assert_eq!(ask("secret"), Some(401));
+        let own = [(header::ORIGIN, "http://localhost:4000"), (header::AUTHORIZATION, "Bearer secret")];
+        assert_eq!(refused_by(&backend, "localhost:4000", &own, "/predict"), Some(403), "no browser");
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
+use handful_data::labels::row_of_address;
 use handful_label::session::{Event, Mark};
 use serde_json::{Value, json};
 
@@ -26,7 +27,8 @@ const STEP: Duration = Duration::from_millis(25);
 
 type Shared = State<Arc<Studio>>;
 
-/// The backend's routes. Label Studio sends no token; browsers, which say where they come from, are refused.
+/// The backend's routes. Label Studio sends the token as the password of basic authentication, or in a header of its
+/// webhooks; browsers, which say where they come from, are refused.
 pub fn routes(studio: Arc<Studio>, guard: Guard) -> Router {
     Router::new()
         .route("/", get(health))
@@ -97,39 +99,8 @@ fn row_of(studio: &Studio, data: &Value) -> Option<usize> {
         return Some(row);
     }
     let texts = data.as_object()?.values().filter_map(Value::as_str);
-    texts.filter_map(|text| row_of_address(studio, text)).next()
-}
-
-fn row_of_address(studio: &Studio, address: &str) -> Option<usize> {
-    let path = address.rsplit("?d=").next()?;
-    let decoded = percent_decoded(path);
-    let mut rest = decoded.as_str();
-    loop {
-        if let Some(row) = studio.pool.row_of_id(rest) {
-            return Some(row);
-        }
-        rest = rest.split_once('/')?.1;
-    }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let hex = (byte == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) => {
-                out.push(decoded);
-                at += 3;
-            }
-            None => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    let find = |id: &str| studio.pool.row_of_id(id);
+    texts.filter_map(|text| row_of_address(text, find)).next()
 }
 
 async fn webhook(State(studio): Shared, Json(told): Json<Value>) -> Result<Json<Value>, StudioError> {
@@ -175,12 +146,5 @@ mod tests {
         let config = r#"<View><Image name="photo" value="$image"/><Choices name="kind" toName="photo" choice="single"><Choice value="cat"/></Choices></View>"#;
         assert_eq!(names(config), Some(("kind", "photo")));
         assert_eq!(names("<View/>"), None);
-    }
-
-    #[test]
-    fn escaped_bytes_are_decoded_and_broken_escapes_kept() {
-        assert_eq!(percent_decoded("a%20b/%C3%A9.png"), "a b/é.png");
-        assert_eq!(percent_decoded("100%"), "100%");
-        assert_eq!(percent_decoded("%zz%é"), "%zz%é");
     }
 }

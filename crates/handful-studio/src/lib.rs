@@ -15,6 +15,7 @@ mod fitting;
 mod forecast;
 pub mod guard;
 pub mod label_studio;
+mod map;
 mod page;
 mod pool;
 mod routes;
@@ -23,8 +24,8 @@ mod studio;
 mod thumbnails;
 
 pub use error::StudioError;
-pub use pool::{Pictures, StudioPool};
-pub use server::{Server, Serving};
+pub use pool::StudioPool;
+pub use server::{Listen, Server, Serving, Token};
 pub use studio::Studio;
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use crate::export;
 use crate::fitting::Learnt;
 use crate::forecast::Forecast;
 use crate::guard::{self, Guard};
+use crate::map;
 use crate::page;
 use crate::studio::Studio;
 use crate::thumbnails;
@@ -43,6 +44,8 @@ pub fn routes(studio: Arc<Studio>, guard: Guard) -> Router {
         .route("/api/fit", get(fit))
         .route("/api/act", post(act))
         .route("/api/events", get(events))
+        .route("/api/map", get(places))
+        .route("/api/links", post(links))
         .route("/api/row/{row}", get(detail))
         .route("/api/thumbnail/{row}", get(thumbnail))
         .route("/api/image/{row}", get(image))
@@ -60,14 +63,35 @@ async fn asset(Path(name): Path<String>) -> Response {
 
 async fn pool(State(studio): Shared) -> Json<Value> {
     let pool = &studio.pool;
-    let axis = |axis: usize| -> Vec<u32> {
-        pool.map.iter().map(|point| (point[axis] * 10_000.0).round() as u32).collect()
-    };
-    let pictured = pool.pictures.as_ref().map(|pictures| pictures.of_row.iter().flatten().count());
+    let pictures = pool.pictures.as_ref();
+    let count = pictures.map_or(0, |pictures| pictures.count());
+    let without: Vec<usize> = pictures.map_or(Vec::new(), |pictures| {
+        (0..pool.rows()).filter(|&row| pictures.image(row).is_none()).collect()
+    });
+    let files = pictures.is_some_and(|pictures| (0..pool.rows()).any(|row| pictures.file(row).is_some()));
     Json(json!({
-        "name": pool.name, "rows": pool.rows(), "ids": pool.ids, "images": pictured.unwrap_or(0),
-        "x": axis(0), "y": axis(1), "max_error": studio.max_error,
+        "name": pool.name, "rows": pool.rows(), "ids": pool.ids, "texts": pool.texts,
+        "images": count, "without_image": without, "links": files, "max_error": studio.max_error,
     }))
+}
+
+/// The map, its axes in ten-thousandths.
+async fn places(State(studio): Shared) -> Response {
+    let seen = blocking(move || map::look(&studio)).await;
+    answer(seen.map(|places| {
+        let axis = |axis: usize| -> Vec<u32> {
+            places.of_rows.iter().map(|point| (point[axis] * 10_000.0).round() as u32).collect()
+        };
+        Json(json!({
+            "version": places.version, "finished": places.finished, "x": axis(0), "y": axis(1),
+        }))
+    }))
+}
+
+/// Sorts the images into folders of links beside the session's log, and says where.
+async fn links(State(studio): Shared) -> Response {
+    let made = blocking(move || export::links(&studio)).await;
+    answer(made.map(|folder| Json(json!({"folder": folder}))))
 }
 
 async fn state(State(studio): Shared) -> Json<Value> {

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::error::StudioError;
 use crate::fitting::{self, Fit};
+use crate::map::Map;
 use crate::pool::StudioPool;
 use crate::thumbnails::Thumbnails;
 
@@ -19,6 +20,7 @@ pub struct Studio {
     pub(crate) pool: StudioPool,
     pub(crate) max_error: f64,
     pub(crate) thumbnails: Thumbnails,
+    pub(crate) map: Map,
     session: Mutex<Session>,
     changed: Condvar,
     closed: AtomicBool,
@@ -40,6 +42,8 @@ pub struct Notice {
     pub events: usize,
     /// Number of the latest fit.
     pub fit: u64,
+    /// Version of the map.
+    pub map: u64,
 }
 
 /// The labels as a fit takes them: what `handful label` makes of the same labels in a file.
@@ -65,7 +69,7 @@ impl Studio {
     /// Opens the session of a pool and starts to fit.
     ///
     /// # Errors
-    /// [`StudioError::Machine`] where no thread can be started.
+    /// [`StudioError::Machine`] where no thread can be started, [`StudioError::Label`] where the pool has no map.
     pub fn new(pool: StudioPool, session: Session, max_error: f64) -> Result<Arc<Self>, StudioError> {
         let none = Fit {
             number: 0,
@@ -78,6 +82,7 @@ impl Studio {
         };
         let studio = Arc::new(Self {
             thumbnails: Thumbnails::new(pool.rows()),
+            map: Map::new(&pool)?,
             pool,
             max_error,
             session: Mutex::new(session),
@@ -156,6 +161,11 @@ impl Studio {
         self.session().class_name(class).map(str::to_owned)
     }
 
+    /// The session's log.
+    pub(crate) fn log(&self) -> std::path::PathBuf {
+        self.session().path().to_owned()
+    }
+
     /// Events of the session.
     pub fn events(&self) -> usize {
         self.session().events()
@@ -213,6 +223,11 @@ impl Studio {
         });
         drop(current);
         self.notices.send_modify(|notice| notice.fit = number);
+    }
+
+    /// Tells every page of a new version of the map.
+    pub(crate) fn tell_of_map(&self, version: u64) {
+        self.notices.send_modify(|notice| notice.map = version);
     }
 
     /// What is new, as it comes.

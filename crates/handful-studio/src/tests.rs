@@ -10,7 +10,7 @@ use handful_data::FeatureTable;
 use handful_label::Session;
 use serde_json::{Value, json};
 
-use crate::{Server, Serving, Studio, StudioPool};
+use crate::{Listen, Server, Serving, Studio, StudioPool};
 
 const ROWS: usize = 60;
 
@@ -34,13 +34,11 @@ fn table() -> FeatureTable {
 fn start(serving: Serving) -> Running {
     let folder = tempfile::tempdir().expect("a folder");
     let session = Session::open(&folder.path().join("log.jsonl")).expect("a session");
-    let pool = StudioPool::new("pool".to_owned(), table(), None, None).expect("a pool");
+    let pool = StudioPool::new("pool".to_owned(), table()).expect("a pool");
     let studio = Studio::new(pool, session, 0.05).expect("a studio");
-    let server = Server::bind(studio, 0, serving).expect("a port");
-    let address = server.address();
-    let (host, token) = address.split_once("/?token=").unwrap_or((&address, ""));
-    let port = host.rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
-    let token = token.to_owned();
+    let server = Server::bind(studio, &Listen::default(), serving).expect("a port");
+    let port = server.origin().rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    let token = server.token().unwrap_or_default().to_owned();
     std::thread::spawn(move || server.run());
     Running { port, token, _folder: folder }
 }

@@ -11,6 +11,12 @@ use crate::studio::Studio;
 /// The most memory they take; the oldest go.
 const MOST_BYTES: usize = 256 << 20;
 
+/// Longest side: the largest cell of the grid on a dense screen.
+const SIDE: u32 = 256;
+const QUALITY: u8 = 82;
+/// Of images that browsers do not know, in their whole size.
+const WHOLE_QUALITY: u8 = 92;
+
 /// Thumbnails by row.
 pub struct Thumbnails {
     rows: usize,
@@ -64,7 +70,7 @@ pub fn thumbnail(studio: &Studio, row: usize) -> Result<Bytes, StudioError> {
         return Err(StudioError::NoRow { row, rows: studio.pool.rows() });
     }
     let (dataset, image) = studio.pool.image(row).ok_or(StudioError::NoImage { row })?;
-    let thumbnail = Bytes::from(small(&dataset.load(image)?)?);
+    let thumbnail = Bytes::from(dataset.jpeg(image, Some(SIDE), QUALITY)?);
     studio.thumbnails.keep(row, &thumbnail);
     Ok(thumbnail)
 }
@@ -83,7 +89,7 @@ pub fn picture(studio: &Studio, row: usize) -> Result<(Bytes, &'static str), Stu
     {
         return Ok((Bytes::from(bytes.into_owned()), kind));
     }
-    Ok((Bytes::from(jpeg(dataset.load(image)?, 92)?), "image/jpeg"))
+    Ok((Bytes::from(dataset.jpeg(image, None, WHOLE_QUALITY)?), "image/jpeg"))
 }
 
 /// By what the bytes say, not by a name that could say anything.
@@ -118,68 +124,4 @@ pub fn start(studio: &Arc<Studio>) -> Result<(), StudioError> {
     };
     let started = std::thread::Builder::new().name("thumbnails".to_owned()).spawn(work);
     started.map(drop).map_err(|error| StudioError::Machine(format!("cannot start a thread: {error}")))
-}
-
-#[cfg(feature = "images")]
-use encoding::{jpeg, small};
-#[cfg(not(feature = "images"))]
-use without_images::{jpeg, small};
-
-#[cfg(feature = "images")]
-mod encoding {
-    use handful_data::datasets::Image;
-    use image::RgbImage;
-    use image::codecs::jpeg::JpegEncoder;
-
-    use crate::error::StudioError;
-
-    /// Longest side: the largest cell of the grid on a dense screen.
-    const SIDE: u32 = 256;
-    const QUALITY: u8 = 82;
-
-    pub fn small(image: &Image) -> Result<Vec<u8>, StudioError> {
-        let (width, height) = (image.width.max(1) as f32, image.height.max(1) as f32);
-        let scale = (SIDE as f32 / width.max(height)).min(1.0);
-        let side = |side: f32| ((side * scale).round() as u32).max(1);
-        let (width, height) = (side(width), side(height));
-        let pixels = rgb(image.width, image.height, image.pixels.clone())?;
-        let small = image::imageops::thumbnail(&pixels, width, height);
-        encoded(&small, QUALITY)
-    }
-
-    pub fn jpeg(image: Image, quality: u8) -> Result<Vec<u8>, StudioError> {
-        encoded(&rgb(image.width, image.height, image.pixels)?, quality)
-    }
-
-    fn rgb(width: usize, height: usize, pixels: Vec<u8>) -> Result<RgbImage, StudioError> {
-        RgbImage::from_raw(width as u32, height as u32, pixels)
-            .ok_or_else(|| StudioError::Machine("an image has fewer pixels than it says".to_owned()))
-    }
-
-    fn encoded(image: &RgbImage, quality: u8) -> Result<Vec<u8>, StudioError> {
-        let mut bytes = Vec::new();
-        JpegEncoder::new_with_quality(&mut bytes, quality)
-            .encode_image(image)
-            .map_err(|error| StudioError::Machine(error.to_string()))?;
-        Ok(bytes)
-    }
-}
-
-#[cfg(not(feature = "images"))]
-mod without_images {
-    use handful_data::datasets::Image;
-
-    use crate::error::StudioError;
-
-    pub fn small(image: &Image) -> Result<Vec<u8>, StudioError> {
-        jpeg_refused(image)
-    }
-
-    pub fn jpeg(image: Image, _quality: u8) -> Result<Vec<u8>, StudioError> {
-        jpeg_refused(&image)
-    }
-
-    fn jpeg_refused(_image: &Image) -> Result<Vec<u8>, StudioError> {
-        Err(StudioError::Machine("this build shows no images".to_owned()))
-    }
 }

@@ -3,10 +3,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { discard, label, redo, targets, undo, unlabel } from '../actions';
-import { address } from '../api';
+import { address, makeLinks } from '../api';
 import { colour } from '../colours';
 import type { View } from '../store';
-import { NONE, isUnknown, now, set, use } from '../store';
+import { NONE, isUnknown, now, say, set, use } from '../store';
 
 const VIEWS: [View, string][] = [
   ['grid', 'Grid'],
@@ -84,6 +84,14 @@ const EXPORTS: [string, string][] = [
 function Export() {
   const learnt = use((all) => all.fit?.learnt !== null);
   const box = useRef<HTMLDetailsElement>(null);
+  const links = async () => {
+    if (box.current) box.current.open = false;
+    try {
+      say(`Sorted into ${(await makeLinks()).folder}`);
+    } catch (error) {
+      say(error instanceof Error ? error.message : 'the studio does not answer', true);
+    }
+  };
   useEffect(() => {
     const close = (event: Event) => {
       if (box.current && !box.current.contains(event.target as Node)) box.current.open = false;
@@ -102,6 +110,13 @@ function Export() {
             </a>
           </li>
         ))}
+        {learnt && now().pool.links && (
+          <li>
+            <button type="button" class="quiet" onClick={() => void links()}>
+              Folders of links, beside the pool
+            </button>
+          </li>
+        )}
       </ul>
     </details>
   );

@@ -6,7 +6,8 @@ import { label, unlabel } from '../actions';
 import type { RowDetail } from '../api';
 import { get, picture, thumbnail } from '../api';
 import { UNLABELLED, colour } from '../colours';
-import { NONE, placeOfClass, set, use } from '../store';
+import { NONE, caption, doubt, isUnknown, pictured, placeOfClass, set, use } from '../store';
+import type { State } from '../store';
 
 export function Detail({ row }: { row: number }) {
   const state = use((all) => all);
@@ -38,12 +39,13 @@ export function Detail({ row }: { row: number }) {
           ✕
         </button>
       </header>
-      {state.pool.images > 0 && <img class="large" src={picture(row)} alt={id} />}
+      {pictured(state, row) ? <img class="large" src={picture(row)} alt={id} /> : state.pool.texts && <p class="words">{caption(state, row)}</p>}
       {doubtful && mark !== NONE && (
         <p class="warning">
           The other labels say {nameOf(doubtful.class)} ({Math.round(100 * doubtful.probability)}%). Is {nameOf(mark)} right?
         </p>
       )}
+      {known?.label && mark === NONE && <p class="why">{reasons(state, row, known.label)}</p>}
       {known && known.likely.length > 0 && (
         <section>
           <h3>{mark === NONE ? 'Probably' : 'Would be'}</h3>
@@ -80,7 +82,7 @@ export function Detail({ row }: { row: number }) {
                   aria-label={`${state.pool.ids[one.row]}, ${nameOf(state.marks[one.row] ?? NONE)}`}
                   onClick={() => set({ detail: one.row })}
                 >
-                  {state.pool.images > 0 ? <img src={thumbnail(one.row)} alt="" /> : <span class="words">{state.pool.ids[one.row]}</span>}
+                  {pictured(state, one.row) ? <img src={thumbnail(one.row)} alt="" /> : <span class="words">{caption(state, one.row)}</span>}
                   <span>{nameOf(state.marks[one.row] ?? NONE)}</span>
                 </button>
               </li>
@@ -103,4 +105,21 @@ export function Detail({ row }: { row: number }) {
       )}
     </aside>
   );
+}
+
+/** Why a row has its label, and what speaks against it, in a sentence or two. */
+function reasons(state: State, row: number, label: NonNullable<RowDetail['label']>): string {
+  if (isUnknown(state, row)) return 'Looks like nothing you have labelled: it may be of a class that is not there yet.';
+  const agreed = `${Math.round(100 * label.agreement)}% of the opinions agree`;
+  const lead = `${Math.round(100 * label.margin)} points ahead of the next class`;
+  const why = doubt(state, row);
+  const worry =
+    why === 'close call'
+      ? ' Two classes are close.'
+      : why === 'opinions differ'
+        ? ' The opinions differ.'
+        : why === 'edge of its class'
+          ? ' It lies at the edge of its class.'
+          : '';
+  return `${agreed}, ${lead}.${worry}`;
 }

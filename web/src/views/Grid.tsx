@@ -6,7 +6,7 @@ import { select } from '../actions';
 import { thumbnail } from '../api';
 import { UNLABELLED, colour } from '../colours';
 import type { State } from '../store';
-import { NONE, doubt, now, placeOfClass, set, shownClass, use } from '../store';
+import { NONE, caption, doubt, now, pictured, placeOfClass, set, shownClass, use } from '../store';
 import type { Cell, Layout, Section } from './layout';
 import { HEADING, arrange, sections } from './layout';
 
@@ -237,7 +237,7 @@ function Tile(props: {
         ? 'not labelled'
         : `probably ${name}, ${probability}%${why && `, ${why}`}`
       : `labelled ${name ?? 'discarded'}`;
-  const id = state.pool.ids[row] ?? '';
+  const id = caption(state, row);
   return (
     <button
       type="button"
@@ -257,7 +257,7 @@ function Tile(props: {
       onClick={props.onClick}
       onDblClick={() => set({ detail: row, cursor: row })}
     >
-      {state.pool.images > 0 ? (
+      {pictured(state, row) ? (
         <img src={thumbnail(row)} alt="" draggable={false} decoding="async" />
       ) : (
         <span class="words">{id}</span>

@@ -3,15 +3,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { select } from '../actions';
+import type { Places } from '../api';
 import { thumbnail } from '../api';
 import { UNLABELLED, colour } from '../colours';
-import type { State } from '../store';
-import { NONE, now, set, shownClass, use } from '../store';
+import { NONE, lookAtMap, now, pictured, set, shownClass, use } from '../store';
 
 type Point = readonly [number, number];
 
 const MARGIN = 24;
 const NEAR = 10;
+/** How long points take to their new places. */
+const GLIDE = 350;
+const NOWHERE: Places = { version: -1, finished: false, x: [], y: [] };
 
 interface Camera {
   zoom: number;
@@ -19,11 +22,11 @@ interface Camera {
   y: number;
 }
 
-function project(state: State, camera: Camera, width: number, height: number, row: number): Point {
+function project(places: Places, camera: Camera, width: number, height: number, row: number): Point {
   const side = (value: number, length: number) => MARGIN + (value / 10_000) * (length - 2 * MARGIN);
   return [
-    (side(state.pool.x[row] ?? 0, width) - width / 2) * camera.zoom + width / 2 + camera.x,
-    (side(state.pool.y[row] ?? 0, height) - height / 2) * camera.zoom + height / 2 + camera.y,
+    (side(places.x[row] ?? 0, width) - width / 2) * camera.zoom + width / 2 + camera.x,
+    (side(places.y[row] ?? 0, height) - height / 2) * camera.zoom + height / 2 + camera.y,
   ];
 }
 
@@ -55,24 +58,27 @@ export function MapView() {
     return () => observer.disconnect();
   }, []);
 
-  const at = (row: number) => project(state, camera, size[0], size[1], row);
+  const places = useGlide(state.places ?? NOWHERE);
+  useEffect(() => void lookAtMap(), []);
+
+  const at = (row: number) => project(places, camera, size[0], size[1], row);
 
   useEffect(() => {
     const area = canvas.current;
     const pen = area?.getContext('2d');
-    if (!area || !pen) return;
+    if (!area || !pen || places.version < 0) return;
     const scale = devicePixelRatio || 1;
     area.width = size[0] * scale;
     area.height = size[1] * scale;
     pen.scale(scale, scale);
     const style = getComputedStyle(document.documentElement);
     const [ink, ground] = [style.getPropertyValue('--ink'), style.getPropertyValue('--ground')];
-    const places = new Map(state.session.classes.map((of, place) => [of.id, place]));
+    const placeOf = new Map(state.session.classes.map((of, place) => [of.id, place]));
     const radius = Math.min(6, (state.pool.rows > 5000 ? 2 : 3.5) * Math.sqrt(camera.zoom));
     const draw = (row: number, given: boolean) => {
       const [x, y] = at(row);
       if (x < -9 || y < -9 || x > size[0] + 9 || y > size[1] + 9) return;
-      const place = places.get(shownClass(state, row));
+      const place = placeOf.get(shownClass(state, row));
       const probability = state.fit?.learnt?.probability[row] ?? 0;
       pen.globalAlpha = given ? 1 : byCertainty ? 1 : 0.35 + (0.6 * probability) / 100;
       pen.fillStyle = byCertainty
@@ -102,7 +108,7 @@ export function MapView() {
       pen.closePath();
       pen.stroke();
     }
-  }, [state.fit, state.marks, state.selection, state.session, camera, size, lasso, byCertainty]);
+  }, [state.fit, state.marks, state.selection, state.session, places, camera, size, lasso, byCertainty]);
 
   const point = (event: MouseEvent): Point => {
     const frame = canvas.current?.getBoundingClientRect();
@@ -194,8 +200,11 @@ export function MapView() {
         <button type="button" aria-pressed={byCertainty} onClick={() => setByCertainty(!byCertainty)}>
           Certainty
         </button>
+        <span class="stage" role="status">
+          {state.places?.finished ? '' : 'arranging…'}
+        </span>
       </div>
-      {near && state.pool.images > 0 && (
+      {near && pictured(state, near.row) && (
         <img
           class="peek"
           src={thumbnail(near.row)}
@@ -205,4 +214,30 @@ export function MapView() {
       )}
     </div>
   );
+}
+
+/** Points on their way to where they are now; at once for those who want no motion. */
+function useGlide(to: Places): Places {
+  const [shown, setShown] = useState(to);
+  const latest = useRef(to);
+  useEffect(() => {
+    const from = latest.current;
+    if (from.version < 0 || matchMedia('(prefers-reduced-motion: reduce)').matches) {
+      latest.current = to;
+      setShown(to);
+      return undefined;
+    }
+    const began = performance.now();
+    let frame = 0;
+    const step = () => {
+      const share = Math.min(1, (performance.now() - began) / GLIDE);
+      const between = (a: number[], b: number[]) => b.map((value, row) => (a[row] ?? value) + share * (value - (a[row] ?? value)));
+      latest.current = share === 1 ? to : { ...to, x: between(from.x, to.x), y: between(from.y, to.y) };
+      setShown(latest.current);
+      if (share < 1) frame = requestAnimationFrame(step);
+    };
+    frame = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(frame);
+  }, [to]);
+  return shown;
 }

@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { discard, label } from '../actions';
 import { picture } from '../api';
 import { colour } from '../colours';
-import { NONE, doubt, now, placeOfClass, set, use } from '../store';
+import { NONE, caption, doubt, now, pictured, placeOfClass, set, use } from '../store';
 
 const AHEAD = 4;
 
@@ -30,11 +30,8 @@ export function Queue() {
 
   useEffect(() => {
     if (row !== state.cursor) set({ cursor: row ?? null, selection: new Set() });
-    if (state.pool.images > 0) {
-      rows.slice(1, AHEAD).forEach((next) => {
-        new Image().src = picture(next);
-      });
-    }
+    const ahead = rows.slice(1, AHEAD).filter((next) => pictured(state, next));
+    ahead.forEach((next) => (new Image().src = picture(next)));
   }, [row]);
   answer = (id) => {
     if (row !== undefined) void label([row], id);
@@ -55,10 +52,10 @@ export function Queue() {
   return (
     <div class="queue">
       <figure>
-        {state.pool.images > 0 ? (
+        {pictured(state, row) ? (
           <img key={row} src={picture(row)} alt={state.pool.ids[row] ?? ''} />
         ) : (
-          <p class="words">{state.pool.ids[row]}</p>
+          <p class="words">{caption(state, row)}</p>
         )}
         <figcaption>
           <span class="id">{state.pool.ids[row]}</span>

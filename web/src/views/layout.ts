@@ -44,7 +44,7 @@ export function sections(state: State): Section[] {
     if (only !== null && shown !== only) continue;
     if (wanted !== '') {
       const name = (nameOf.get(shown) ?? '').toLowerCase();
-      if (!name.includes(wanted) && !(pool.ids[row] ?? '').toLowerCase().includes(wanted)) continue;
+      if (!name.includes(wanted) && ![pool.ids[row], pool.texts?.[row]].some((text) => text?.toLowerCase().includes(wanted))) continue;
     }
     // Nothing is known of the class of a row that looks like none.
     const id = view === 'unknown' && shown !== DISCARDED ? NONE : shown;

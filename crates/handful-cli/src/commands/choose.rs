@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use handful_data::atomic;
+use handful_data::datasets::Pictures;
+use handful_data::labelled::write_links;
 use handful_data::labels::{Duplicates, GivenLabels};
 use handful_data::spreadsheet::guarded;
 use handful_label::{Choice, LabelParams, PreparedPool};
@@ -13,9 +15,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde_json::json;
 
-use super::label::{ImagePool, open_image_folder, write_links};
+use super::label::{ImagePool, open_image_folder};
 use super::network::{LayerArg, NetworkArgs};
 use super::table::TableArgs;
+use super::task_content::TaskContentArgs;
 use crate::commands::bench::Format;
 use crate::error::CliError;
 
@@ -34,6 +37,8 @@ pub struct ChooseArgs {
     /// links to the images
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    task_content: TaskContentArgs,
     /// Add this many rows drawn by chance: an audit of what the labels are worth
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     random: usize,
@@ -94,8 +99,8 @@ pub fn run(args: &ChooseArgs) -> Result<(), CliError> {
     } else {
         None
     };
-    let (table, from_folders, files, skipped) = match image_pool {
-        Some(ImagePool { table, labels, files, skipped, .. }) => (table, labels, Some(files), skipped),
+    let (table, from_folders, pictures, skipped) = match image_pool {
+        Some(ImagePool { table, labels, pictures, skipped, .. }) => (table, labels, Some(pictures), skipped),
         None => (args.table.open(&args.pool)?, Vec::new(), None, Vec::new()),
     };
     let labelled: Vec<usize> = if args.labels.is_empty() && from_folders.is_empty() {
@@ -136,22 +141,26 @@ pub fn run(args: &ChooseArgs) -> Result<(), CliError> {
             }
             writer.flush()
         })?,
-        Destination::LabelStudio => atomic::write(&args.output, |out| {
+        Destination::LabelStudio => {
+            let content = args.task_content.of(pictures.as_ref(), None)?;
             let task = |&(row, reason, coverage): &(usize, Reason, Option<f64>)| {
-                let image = files.as_ref().map(|files| files[row].display().to_string());
-                json!({"data": {"id": table.id(row), "image": image, "reason": reason.name(), "coverage": coverage}})
+                let id = table.id(row);
+                let image = content.of(row, &id)?;
+                Ok(json!({"data": {"id": id, "image": image, "reason": reason.name(), "coverage": coverage}}))
             };
-            serde_json::to_writer(out, &rows.iter().map(task).collect::<Vec<_>>())
-                .map_err(std::io::Error::from)
-        })?,
+            let tasks = rows.iter().map(task).collect::<Result<Vec<_>, CliError>>()?;
+            atomic::write(&args.output, |out| {
+                serde_json::to_writer(out, &tasks).map_err(std::io::Error::from)
+            })?;
+        }
         Destination::Links => {
-            let Some(files) = &files else {
+            let Some(pictures) = &pictures else {
                 return Err(CliError::Usage(
                     "links need a folder of images as the pool; give a .csv or .json for a feature table"
                         .into(),
                 ));
             };
-            links(&args.output, &rows, files)?;
+            links(&args.output, &rows, pictures)?;
         }
     }
     report(args, &choice, rows.len(), labelled.len(), table.rows())
@@ -206,13 +215,13 @@ fn drawn(rows: usize, labelled: &[usize], count: usize, seed: u64) -> Vec<usize>
 }
 
 /// A folder in which the images stand in their order: `0001-name.jpg`.
-fn links(folder: &Path, rows: &[(usize, Reason, Option<f64>)], files: &[PathBuf]) -> Result<(), CliError> {
-    let name =
-        |row: usize| files[row].file_name().map_or_else(Default::default, |name| name.to_string_lossy());
-    let links = rows.iter().enumerate().map(|(place, &(row, ..))| {
-        (PathBuf::from(format!("{:04}-{}", place + 1, name(row))), files[row].as_path())
+fn links(folder: &Path, rows: &[(usize, Reason, Option<f64>)], pictures: &Pictures) -> Result<(), CliError> {
+    let links = rows.iter().enumerate().filter_map(|(place, &(row, ..))| {
+        let file = pictures.file(row)?;
+        let name = file.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+        Some((PathBuf::from(format!("{:04}-{name}", place + 1)), file))
     });
-    write_links(folder, links)
+    Ok(write_links(folder, links)?)
 }
 
 fn report(

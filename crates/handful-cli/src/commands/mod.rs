@@ -10,6 +10,8 @@ pub mod embed;
 pub mod embedding;
 pub mod entrants;
 pub mod label;
+#[cfg(feature = "studio")]
+pub mod listen;
 pub mod merge;
 pub mod network;
 pub mod params;
@@ -22,6 +24,7 @@ pub mod shards;
 #[cfg(feature = "studio")]
 pub mod studio;
 pub mod table;
+pub mod task_content;
 pub mod tasks;
 pub mod text;
 #[cfg(feature = "vision")]

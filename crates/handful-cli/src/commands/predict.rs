@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use handful_data::labelled::{LabelledFormat, Line, Source, write_labelled};
+use handful_data::labelled::{LabelledFormat, Line, Source, TaskContent, write_labelled};
 use handful_data::{FeatureTable, atomic};
 use handful_label::{LabelError, LabelModel, RowLabel};
 use serde_json::json;
@@ -164,7 +164,7 @@ impl<'a> Predictor<'a> {
                 familiarity: label.familiarity,
             }
         });
-        write_labelled(output, format, lines)?;
+        write_labelled(output, format, lines, &TaskContent::Ids)?;
         Ok(tally)
     }
 }

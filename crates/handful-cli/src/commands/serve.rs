@@ -3,8 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
-use handful_studio::{Server, Serving};
+use handful_studio::{Server, Serving, Token};
 
+use super::listen::ListenArgs;
 use super::studio::{PoolArgs, studio_error};
 use crate::error::CliError;
 
@@ -16,23 +17,39 @@ pub struct ServeArgs {
     label_studio: bool,
     #[command(flatten)]
     pool: PoolArgs,
-    /// Port on 127.0.0.1
+    #[command(flatten)]
+    listen: ListenArgs,
+    /// Port
     #[arg(long, default_value_t = 9090)]
     port: u16,
+    /// Ask for no token: whoever can reach the address can annotate
+    #[arg(long, conflicts_with = "token")]
+    no_token: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<(), CliError> {
-    let studio = args.pool.open()?;
-    let server = Server::bind(studio, args.port, Serving::LabelStudio).map_err(studio_error)?;
+    let mut listen = args.listen.listen(args.port)?;
+    if args.no_token {
+        listen.token = Token::None;
+    }
+    let studio = args.pool.open(None)?;
+    let server = Server::bind(studio, &listen, Serving::LabelStudio).map_err(studio_error)?;
+    let origin = server.origin();
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", server.address())?;
+    writeln!(out, "{origin}")?;
     out.flush()?;
     drop(out);
-    eprintln!(
-        "handful: connect it as a model in the project's settings, and add a webhook to {}/webhook for annotations; \
-         Label Studio refuses backends on this machine until it is started with ML_BLOCK_LOCAL_IP=false",
-        server.address()
-    );
+    match server.token() {
+        Some(token) => eprintln!(
+            "handful: in Label Studio's settings, connect the model {origin} with basic authentication, user `handful`, \
+             password {token}; add a webhook to {origin}/webhook for annotations, with the header \
+             `Authorization: Bearer {token}`"
+        ),
+        None => eprintln!(
+            "handful: in Label Studio's settings, connect the model {origin} and add a webhook to {origin}/webhook for \
+             annotations"
+        ),
+    }
     server.run().map_err(studio_error)
 }

@@ -6,27 +6,32 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use clap::Args;
-use handful_data::datasets::open_images;
+use handful_data::datasets::{DatasetKind, Pictures, open_dataset, open_images};
 use handful_data::labels::{Duplicates, GivenLabels};
-use handful_data::{OpenOptions, open_table, shipped};
+use handful_data::{FeatureTable, shipped};
 use handful_label::Session;
 use handful_label::session::Event;
-use handful_studio::{Pictures, Server, Serving, Studio, StudioError, StudioPool};
+use handful_studio::{Server, Serving, Studio, StudioError, StudioPool};
 
-use super::label::open_image_folder;
+use super::label::{open_image_folder, open_texts};
+use super::listen::ListenArgs;
 use super::network::{LayerArg, NetworkArgs};
+use super::table::TableArgs;
+use super::text::TextArgs;
 use crate::error::CliError;
+use crate::progress;
 
 /// What a pool is opened with, here and in `handful serve`.
 #[derive(Args, Clone, Debug)]
 pub struct PoolArgs {
-    /// Folder of images, or feature table (.npy .npz .safetensors .parquet .csv …); without it the features that come
-    /// with the program
+    /// Folder of images, feature table (.npy .npz .safetensors .parquet .csv …), or texts (.csv with a column of them, .txt
+    /// with one a line); without it the features that come with the program
     pub pool: Option<PathBuf>,
-    /// Folder with the images of a feature table's rows: their paths seen from there are the ids
+    /// Folder with the images of a feature table's rows: their paths seen from there are the ids. Without it they are
+    /// looked for in a column of images, and beside the table
     #[arg(long, value_name = "FOLDER")]
     pub images: Option<PathBuf>,
-    /// Labels to begin with: a file `id,label`. May be repeated; later files win
+    /// Labels to begin with: a file `id,label`, or Label Studio's JSON or CSV. May be repeated; later files win
     #[arg(long, value_name = "FILE")]
     pub labels: Vec<PathBuf>,
     /// File that keeps every answer [default: POOL.session.jsonl, beside the pool]
@@ -36,9 +41,13 @@ pub struct PoolArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
     pub max_error: f64,
     #[command(flatten)]
+    pub table: TableArgs,
+    #[command(flatten)]
     pub network: NetworkArgs,
     #[command(flatten)]
     pub layer: LayerArg,
+    #[command(flatten)]
+    pub text: TextArgs,
     /// Report images that cannot be read and go on without them
     #[arg(long)]
     pub skip_bad: bool,
@@ -52,9 +61,15 @@ pub struct PoolArgs {
 pub struct StudioArgs {
     #[command(flatten)]
     pool: PoolArgs,
-    /// Port on 127.0.0.1; 0 for a free one
+    #[command(flatten)]
+    listen: ListenArgs,
+    /// Port; 0 for a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
+    /// The folder that Label Studio serves local files from: exported tasks name images below it; without it they have small
+    /// copies of the images in them
+    #[arg(long, value_name = "FOLDER")]
+    image_root: Option<PathBuf>,
     /// Print the address and open no browser
     #[arg(long)]
     no_open: bool,
@@ -62,8 +77,12 @@ pub struct StudioArgs {
 
 /// Runs the command.
 pub fn run(args: &StudioArgs) -> Result<(), CliError> {
-    let studio = args.pool.open()?;
-    let server = Server::bind(studio, args.port, Serving::Page).map_err(studio_error)?;
+    let listen = args.listen.listen(args.port)?;
+    if let Some(root) = args.image_root.as_ref().filter(|root| !root.is_dir()) {
+        return Err(CliError::Usage(format!("--image-root {}: it is not a folder", root.display())));
+    }
+    let studio = args.pool.open(args.image_root.clone())?;
+    let server = Server::bind(studio, &listen, Serving::Page).map_err(studio_error)?;
     let address = server.address();
     let mut out = std::io::stdout().lock();
     writeln!(out, "{address}")?;
@@ -78,7 +97,7 @@ pub fn run(args: &StudioArgs) -> Result<(), CliError> {
 
 impl PoolArgs {
     /// Opens pool and session, and starts to learn.
-    pub fn open(&self) -> Result<Arc<Studio>, CliError> {
+    pub fn open(&self, image_root: Option<PathBuf>) -> Result<Arc<Studio>, CliError> {
         if !(self.max_error > 0.0 && self.max_error < 1.0) {
             return Err(CliError::Usage(format!(
                 "--max-error {}: give a share above 0 and below 1",
@@ -90,17 +109,17 @@ impl PoolArgs {
         if session.cut() > 0 {
             eprintln!("handful: the last answer in {} was not finished and is left out", path.display());
         }
-        let (pool, given) = self.pool()?;
-        if let Some((table, from_folders)) = given {
-            if session.events() == 0 {
-                let given = GivenLabels::read(&table, from_folders, &self.labels, Duplicates::Error)?;
-                begin(&mut session, &given, &pool).map_err(|error| studio_error(error.into()))?;
-            } else if !self.labels.is_empty() {
-                eprintln!(
-                    "handful: {} has answers already and goes on with those; --labels is for the beginning",
-                    path.display()
-                );
-            }
+        let rows = self.rows()?;
+        let table = rows.table.clone();
+        let (pool, labels) = rows.prepare(image_root)?;
+        if session.events() == 0 && !(self.labels.is_empty() && labels.is_empty()) {
+            let given = GivenLabels::read(&table, labels, &self.labels, Duplicates::Error)?;
+            begin(&mut session, &given, &pool).map_err(|error| studio_error(error.into()))?;
+        } else if !self.labels.is_empty() {
+            eprintln!(
+                "handful: {} has answers already and goes on with those; --labels is for the beginning",
+                path.display()
+            );
         }
         eprintln!("{} rows; answers are kept in {}", pool.rows(), path.display());
         Studio::new(pool, session, self.max_error).map_err(studio_error)
@@ -123,48 +142,78 @@ impl PoolArgs {
         Ok(whole.with_file_name(name))
     }
 
-    /// The pool made ready, and its table with the labels of its folders where there are labels to begin with.
-    #[allow(clippy::type_complexity, reason = "used once, right above")]
-    fn pool(
-        &self,
-    ) -> Result<(StudioPool, Option<(handful_data::FeatureTable, Vec<(usize, String)>)>), CliError> {
-        let name = |path: &Path| {
-            path.canonicalize()
-                .ok()
-                .and_then(|whole| Some(whole.file_name()?.to_string_lossy().into_owned()))
-                .unwrap_or_else(|| path.display().to_string())
-        };
-        let (name, table, network, pictures, folder_labels) = match &self.pool {
-            None => ("demo".to_owned(), shipped::features()?, None, None, Vec::new()),
-            Some(path) if path.is_dir() => {
-                let (layer, cache) = (self.layer.layer.as_deref(), self.cache.as_deref());
-                let pool = open_image_folder(path, &self.network, layer, cache, self.skip_bad)?;
-                let of_row = pool.image_of_row.into_iter().map(Some).collect();
-                let pictures = Pictures { dataset: pool.dataset, of_row };
-                (name(path), pool.table, Some(pool.network), Some(pictures), pool.labels)
+    /// The rows of the pool, whatever it is.
+    fn rows(&self) -> Result<Rows, CliError> {
+        let Some(path) = &self.pool else { return Ok(Rows::new("demo".to_owned(), shipped::features()?)) };
+        let whole = path.canonicalize().ok();
+        let name = whole.as_deref().and_then(Path::file_name).unwrap_or(path.as_os_str());
+        let name = name.to_string_lossy().into_owned();
+        if path.is_dir() {
+            let (layer, cache) = (self.layer.layer.as_deref(), self.cache.as_deref());
+            let pool = open_image_folder(path, &self.network, layer, cache, self.skip_bad)?;
+            let (network, pictures) = (Some(pool.network), Some(pool.pictures));
+            return Ok(Rows { network, pictures, labels: pool.labels, ..Rows::new(name, pool.table) });
+        }
+        if let Some(pool) = open_texts(path, &self.text, &self.network, self.cache.as_deref())? {
+            let (network, texts) = (Some(pool.network), Some(pool.texts));
+            return Ok(Rows { network, texts, labels: pool.labels, ..Rows::new(name, pool.table) });
+        }
+        let table = self.table.open(path)?;
+        table.check_finite()?;
+        let pictures = self.pictures(path, &table)?;
+        Ok(Rows { pictures, ..Rows::new(name, table) })
+    }
+
+    /// The images of a table's rows: in the folder that was named, in the table itself, or beside it.
+    fn pictures(&self, path: &Path, table: &FeatureTable) -> Result<Option<Pictures>, CliError> {
+        if let Some(folder) = &self.images {
+            let pictures = Pictures::by_id(table, open_images(std::slice::from_ref(folder))?);
+            if pictures.count() == 0 {
+                return Err(CliError::Usage(format!(
+                    "{}: none of its images is named like a row of {} (`{}`)",
+                    folder.display(),
+                    path.display(),
+                    table.id(0)
+                )));
             }
-            Some(path) => {
-                let table = open_table(path, &OpenOptions::default())?;
-                let pictures = self.images.as_ref().map(|folder| -> Result<Pictures, CliError> {
-                    let pictures = Pictures::by_id(&table, open_images(std::slice::from_ref(folder))?);
-                    let found = pictures.of_row.iter().flatten().count();
-                    if found == 0 {
-                        return Err(CliError::Usage(format!(
-                            "{}: none of its images is named like a row of {} (`{}`)",
-                            folder.display(),
-                            path.display(),
-                            table.id(0)
-                        )));
-                    }
-                    Ok(pictures)
-                });
-                (name(path), table, None, pictures.transpose()?, Vec::new())
+            return Ok(Some(pictures));
+        }
+        if DatasetKind::detect(path).is_ok_and(|kind| kind == DatasetKind::ParquetImages) {
+            let dataset = open_dataset(path, Some(DatasetKind::ParquetImages), None)?;
+            if dataset.len() == table.rows() {
+                let of_row = (0..table.rows()).map(Some).collect();
+                return Ok(Some(Pictures { dataset, of_row }));
             }
-        };
-        let given =
-            (!folder_labels.is_empty() || !self.labels.is_empty()).then(|| (table.clone(), folder_labels));
-        let pool = StudioPool::new(name, table, network, pictures).map_err(CliError::usage)?;
-        Ok((pool, given))
+        }
+        Ok(Pictures::beside(table)?)
+    }
+}
+
+/// The rows of a pool, with all that is known of them.
+struct Rows {
+    name: String,
+    table: FeatureTable,
+    network: Option<String>,
+    pictures: Option<Pictures>,
+    texts: Option<Vec<String>>,
+    /// Labels that folders or a column say.
+    labels: Vec<(usize, String)>,
+}
+
+impl Rows {
+    fn new(name: String, table: FeatureTable) -> Self {
+        Self { name, table, network: None, pictures: None, texts: None, labels: Vec::new() }
+    }
+
+    /// The pool made ready, and the labels it came with.
+    fn prepare(self, image_root: Option<PathBuf>) -> Result<(StudioPool, Vec<(usize, String)>), CliError> {
+        let spinner = progress::spinner("preparing the pool");
+        let pool = StudioPool::new(self.name, self.table);
+        spinner.finish_and_clear();
+        let mut pool = pool.map_err(CliError::usage)?;
+        (pool.network, pool.pictures, pool.texts) = (self.network, self.pictures, self.texts);
+        pool.image_root = image_root;
+        Ok((pool, self.labels))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::terminal;
 
 /// What a text table does not say itself.
-#[derive(Args, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct TableArgs {
     /// The first line of a text table names the columns, though it looks like a row
     #[arg(long, conflicts_with = "no_header")]

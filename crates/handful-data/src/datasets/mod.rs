@@ -9,6 +9,8 @@ mod cifar;
 mod cub;
 #[cfg(feature = "images")]
 mod decode;
+#[cfg(feature = "images")]
+mod encode;
 mod files;
 mod folder;
 mod image_names;
@@ -17,6 +19,7 @@ mod kind;
 mod lists;
 mod mini;
 mod omniglot;
+mod pictures;
 mod shards;
 mod tiered;
 mod walker;
@@ -28,6 +31,7 @@ pub use files::open_images;
 pub use image_source::Image;
 use image_source::ImageSource;
 pub use kind::{DatasetKind, Part};
+pub use pictures::Pictures;
 pub use walker::LeftOut;
 
 use crate::{error::DataError, table::ClassIndex};
@@ -156,6 +160,19 @@ impl ImageDataset {
     /// An image that cannot be read or decoded.
     pub fn load(&self, image: usize) -> Result<Image, DataError> {
         self.source.load(image, self.id(image))
+    }
+
+    /// Decodes one image and encodes it as JPEG of a quality from 1 to 100; its longest side becomes at most `longest`.
+    ///
+    /// # Errors
+    /// An image that cannot be read, decoded or encoded.
+    pub fn jpeg(&self, image: usize, longest: Option<u32>, quality: u8) -> Result<Vec<u8>, DataError> {
+        let name = Path::new(self.id(image));
+        #[cfg(feature = "images")]
+        return encode::jpeg(self.load(image)?, longest, quality)
+            .map_err(|reason| DataError::content(name, reason));
+        #[cfg(not(feature = "images"))]
+        return Err(DataError::NotBuilt { path: name.to_owned(), format: "images" });
     }
 }
 

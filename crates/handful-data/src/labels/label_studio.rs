@@ -104,7 +104,12 @@ fn named(label: &str) -> Option<String> {
 
 /// The row whose id an address is or ends in, the longest such id.
 pub(super) fn row_of(rows: &RowsById<'_>, address: &str) -> Option<usize> {
-    if let Some(row) = rows.find(address) {
+    row_of_address(address, |id| rows.find(id))
+}
+
+/// The row that an image's address in a task of Label Studio means, the one with the longest id that it ends in.
+pub fn row_of_address(address: &str, find: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+    if let Some(row) = find(address) {
         return Some(row);
     }
     let local = address.split_once("?d=").map_or(address, |(_, path)| path);
@@ -113,7 +118,7 @@ pub(super) fn row_of(rows: &RowsById<'_>, address: &str) -> Option<usize> {
     let mut names: Vec<&str> = starts.filter_map(|start| decoded.get(start..)).collect();
     let uploaded = names.last().copied().and_then(without_upload_mark);
     names.extend(uploaded);
-    names.into_iter().find_map(|name| rows.find(name))
+    names.into_iter().find_map(find)
 }
 
 /// `3f2a9c01-p0.png` is the upload of `p0.png`.

@@ -12,6 +12,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use label_studio::row_of_address;
+
 use crate::{error::DataError, table::FeatureTable};
 
 /// What becomes of a row that one file labels twice, differently.

@@ -31,13 +31,17 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Reads a `.csv` or `.tsv` with a header. The column of texts is the one asked for, else one with a usual name such
+    /// Reads a `.txt` with a text on every line, or a `.csv` or `.tsv` with a header. The column of texts is the one asked for, else one with a usual name such
     /// as `text`, else the only one besides `id` and `label` that does not hold numbers.
     ///
     /// # Errors
     /// A file that cannot be read, a column that is not there, no or several columns that could be meant.
     pub fn read(path: &Path, column: Option<&str>) -> Result<Self, TextError> {
         let wrong = |reason: String| TextError::Table { path: path.to_owned(), reason };
+        if column.is_none() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"))
+        {
+            return lines(path);
+        }
         let (header, records) = read(path)?;
         let present = || header.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let place = match column {
@@ -62,6 +66,21 @@ impl Texts {
         let (column, texts) = (header[place].clone(), cells(place).collect());
         Ok(Self { path: path.to_owned(), column, texts, ids, labels })
     }
+}
+
+/// The lines of a file; empty ones are none.
+fn lines(path: &Path) -> Result<Texts, TextError> {
+    let wrong = |reason: String| TextError::Table { path: path.to_owned(), reason };
+    if !path.is_file() {
+        return Err(wrong("it is not a file".to_owned()));
+    }
+    let all = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let texts: Vec<String> = all.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
+    if texts.is_empty() {
+        return Err(wrong("it has no line with a text on it".to_owned()));
+    }
+    let labels = vec![None; texts.len()];
+    Ok(Texts { path: path.to_owned(), column: "line".to_owned(), texts, ids: None, labels })
 }
 
 /// Whether a file is a table of texts: it has a column of texts, and no column of numbers that could be features.

@@ -62,7 +62,8 @@ pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliE
         rejected: vec![false; table.rows()],
         accepted: accepted.accepted.clone(),
         acceptance: Some(accepted.clone()),
-        files: None,
+        pictures: None,
+        texts: None,
     };
     let folder = std::env::temp_dir();
     let path = folder.join(REVIEW);

@@ -3,10 +3,10 @@
 //! Every image below the folder is a row, named by its path seen from there. Images in `support/CLASS/` are labelled
 //! with the name of that folder. Features are kept from run to run ([`handful_vision::embedding`]).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use handful_data::FeatureTable;
-use handful_data::datasets::ImageDataset;
+use handful_data::datasets::Pictures;
 
 use crate::commands::network::NetworkArgs;
 use crate::error::CliError;
@@ -20,10 +20,7 @@ pub struct ImagePool {
     pub table: FeatureTable,
     /// Rows that are labelled by their folder.
     pub labels: Vec<(usize, String)>,
-    pub files: Vec<PathBuf>,
-    /// The images, and which is each row's.
-    pub dataset: ImageDataset,
-    pub image_of_row: Vec<usize>,
+    pub pictures: Pictures,
     /// What made the features.
     pub network: String,
     /// Ids of the images that could not be read.
@@ -52,10 +49,10 @@ pub fn open(
     let embedding = embed(&images, &folder.display().to_string(), &networks, Cache::of(cache), skip_bad)?;
     let label = |row: usize| Some((row, class_of(&embedding.table.id(row))?.to_owned()));
     let labels = (0..embedding.table.rows()).filter_map(label).collect();
-    let files = embedding.images.iter().filter_map(|&image| Some(images.file(image)?.to_owned())).collect();
     let skipped = embedding.bad.into_iter().map(|image| image.id).collect();
-    let image_of_row = embedding.images;
-    Ok(ImagePool { table: embedding.table, labels, files, dataset: images, image_of_row, network, skipped })
+    let of_row = embedding.images.into_iter().map(Some).collect();
+    let pictures = Pictures { dataset: images, of_row };
+    Ok(ImagePool { table: embedding.table, labels, pictures, network, skipped })
 }
 
 /// Opens a folder, which a build without networks cannot embed.

@@ -17,9 +17,10 @@ use std::sync::Arc;
 
 pub use demonstration::demonstrate;
 pub use images::{ImagePool, open as open_image_folder};
-pub use output::write_links;
+pub use texts::open as open_texts;
 
 use clap::{Args, ValueEnum};
+use handful_data::datasets::Pictures;
 use handful_data::labels::{Duplicates, GivenLabels, RowsById};
 use handful_data::{ClassVectors, FeatureTable, atomic};
 use handful_label::{
@@ -30,6 +31,7 @@ use handful_label::{
 use crate::commands::bench::Format;
 use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::table::TableArgs;
+use crate::commands::task_content::TaskContentArgs;
 use crate::commands::text::TextArgs;
 use crate::error::CliError;
 use crate::memory;
@@ -61,6 +63,8 @@ pub struct LabelArgs {
     /// Format of the output, where the extension does not say it
     #[arg(long = "as", value_enum, value_name = "FORMAT")]
     output_format: Option<OutputFormat>,
+    #[command(flatten)]
+    task_content: TaskContentArgs,
     /// Accept only labels whose estimated share of errors stays below this; the others go to the review file
     #[arg(long, value_name = "SHARE")]
     max_error: Option<f64>,
@@ -142,8 +146,10 @@ pub struct Job {
     pub accepted: Vec<bool>,
     /// What --max-error came to.
     pub acceptance: Option<Acceptance>,
-    /// The images' files, where the pool is a folder of images.
-    pub files: Option<Vec<PathBuf>>,
+    /// The images, where the pool is a folder of images.
+    pub pictures: Option<Pictures>,
+    /// The texts, where it is a table of such.
+    pub texts: Option<Vec<String>>,
 }
 
 /// Runs the command.
@@ -200,7 +206,8 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
             written.review_rows = Some(review::write(&review, &job)?);
             written.review = Some(review);
         }
-        output::write(path, format, &Columns::of(&job), &job)?;
+        let content = args.task_content.of(job.pictures.as_ref(), job.texts.as_deref())?;
+        output::write(path, format, &Columns::of(&job), &job, &content)?;
         written.output = Some(path.clone());
     }
     if let Some(path) = &args.save {
@@ -236,14 +243,14 @@ fn same_file(one: &Path, other: &Path) -> bool {
 }
 
 fn job(args: &LabelArgs) -> Result<Job, CliError> {
-    let (mut files, mut network, mut skipped) = (None, None, Vec::new());
+    let (mut pictures, mut texts, mut network, mut skipped) = (None, None, None, Vec::new());
     let (table, from_folders) = if args.pool.is_dir() {
         let (layer, cache) = (args.layer.layer.as_deref(), args.cache.as_deref());
         let pool = images::open(&args.pool, &args.network, layer, cache, args.skip_bad)?;
-        (files, network, skipped) = (Some(pool.files), Some(pool.network), pool.skipped);
+        (pictures, network, skipped) = (Some(pool.pictures), Some(pool.network), pool.skipped);
         (pool.table, pool.labels)
-    } else if let Some(pool) = texts::open(args)? {
-        network = Some(pool.network);
+    } else if let Some(pool) = open_texts(&args.pool, &args.text, &args.network, args.cache.as_deref())? {
+        (network, texts) = (Some(pool.network), Some(pool.texts));
         (pool.table, pool.labels)
     } else {
         (args.table.open(&args.pool)?, Vec::new())
@@ -275,7 +282,7 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     let may: Vec<bool> = rejected.iter().map(|rejected| !rejected).collect();
     let acceptance = args.max_error.map(|max_error| labelling.accept(max_error, args.promise, &may));
     let accepted = acceptance.as_ref().map_or(may, |acceptance| acceptance.accepted.clone());
-    Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, files })
+    Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, pictures, texts })
 }
 
 /// The rows of the audit files. Rows that `choose` picked for coverage are no sample of the pool, and are not taken for one.

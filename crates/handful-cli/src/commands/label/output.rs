@@ -1,13 +1,12 @@
 //! The labelled pool in the format asked for.
 
-use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::ValueEnum;
-use handful_data::labelled::{LabelledFormat, write_labelled};
+use handful_data::labelled::{LabelledFormat, TaskContent, write_class_links, write_labelled};
 
 use super::Job;
-use super::columns::{Columns, Source};
+use super::columns::Columns;
 use crate::error::CliError;
 
 /// Formats of the labelled pool.
@@ -45,123 +44,24 @@ impl OutputFormat {
 }
 
 /// Writes the output.
-pub fn write(path: &Path, format: OutputFormat, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
+pub fn write(
+    path: &Path,
+    format: OutputFormat,
+    columns: &Columns<'_>,
+    job: &Job,
+    content: &TaskContent<'_>,
+) -> Result<(), CliError> {
     let format = match format {
         OutputFormat::Csv => LabelledFormat::Csv,
         OutputFormat::Jsonl => LabelledFormat::Jsonl,
         OutputFormat::LabelStudio => LabelledFormat::LabelStudio,
         OutputFormat::Parquet => LabelledFormat::Parquet,
-        OutputFormat::Links => return links(path, columns, job),
-    };
-    Ok(write_labelled(path, format, columns.lines())?)
-}
-
-/// A folder for each class, with links to its images.
-fn links(path: &Path, columns: &Columns<'_>, job: &Job) -> Result<(), CliError> {
-    let Some(files) = &job.files else {
-        return Err(CliError::Usage("--as links needs a folder of images as the pool".into()));
-    };
-    let mut folders = Names::default();
-    let mut of_folder: HashMap<String, Names> = HashMap::new();
-    let links = columns.lines().map(|line| {
-        let class = (line.source != Source::Rejected).then_some(line.label);
-        let folder = folders.of(class.unwrap_or_default(), &folder_name(class.unwrap_or("rejected")));
-        // Folders of the pool become part of the name.
-        let id = &line.id;
-        let link = of_folder.entry(folder.clone()).or_default().of(id, &id.replace(['/', '\\'], "--"));
-        (PathBuf::from(folder).join(link), files[line.row].as_path())
-    });
-    write_links(path, links)
-}
-
-/// A folder with links, made under another name and renamed when it is whole.
-pub fn write_links<'a>(
-    path: &Path,
-    links: impl Iterator<Item = (PathBuf, &'a Path)>,
-) -> Result<(), CliError> {
-    if path.exists() {
-        return Err(CliError::Usage(format!("{}: it exists already; name a new folder", path.display())));
-    }
-    // Without the slash that people put behind a folder: what is half made lies beside it, not in it.
-    let path: &Path = &path.components().collect::<PathBuf>();
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.partial", std::process::id()));
-    let partial = PathBuf::from(name);
-    let make = || -> std::io::Result<()> {
-        std::fs::create_dir(&partial)?;
-        for (name, file) in links {
-            let link = partial.join(name);
-            link.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-            link_to(file, &link)?;
+        OutputFormat::Links => {
+            let Some(pictures) = &job.pictures else {
+                return Err(CliError::Usage("--as links needs a folder of images as the pool".into()));
+            };
+            return Ok(write_class_links(path, columns.lines(), |row| pictures.file(row))?);
         }
-        std::fs::rename(&partial, path)
     };
-    make().map_err(|error| {
-        // What is half made is of no use; that it could not be removed is not the news.
-        let _ = std::fs::remove_dir_all(&partial);
-        CliError::Failed(format!("{}: cannot write it: {error}", path.display()))
-    })
-}
-
-/// Names of files or folders, each for one thing only, also where capitals do not count.
-#[derive(Default)]
-struct Names {
-    of_thing: HashMap<String, String>,
-    taken: HashSet<String>,
-}
-
-impl Names {
-    /// The name of a thing: the one wanted, or that with the first number behind it that is free.
-    fn of(&mut self, thing: &str, wanted: &str) -> String {
-        if let Some(name) = self.of_thing.get(thing) {
-            return name.clone();
-        }
-        let (stem, extension) = match wanted.rsplit_once('.') {
-            Some((stem, extension)) if !stem.is_empty() => (stem, format!(".{extension}")),
-            _ => (wanted, String::new()),
-        };
-        let mut name = wanted.to_owned();
-        let mut number = 1;
-        while !self.taken.insert(name.to_lowercase()) {
-            number += 1;
-            name = format!("{stem}-{number}{extension}");
-        }
-        self.of_thing.insert(thing.to_owned(), name.clone());
-        name
-    }
-}
-
-/// A class name that cannot leave its folder.
-fn folder_name(class: &str) -> String {
-    match class.replace(['/', '\\'], "-") {
-        name if name == "." || name == ".." => format!("_{name}"),
-        name => name,
-    }
-}
-
-/// Makes a link to an image, wherever the program is called from.
-fn link_to(file: &Path, link: &Path) -> std::io::Result<()> {
-    let file = std::fs::canonicalize(file)?;
-    #[cfg(unix)]
-    return std::os::unix::fs::symlink(file, link);
-    #[cfg(not(unix))]
-    return std::fs::hard_link(file, link);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn different_things_have_different_names() {
-        let mut names = Names::default();
-        assert_eq!(names.of("a/b.png", "a--b.png"), "a--b.png");
-        assert_eq!(names.of("a--b.png", "a--b.png"), "a--b-2.png");
-        assert_eq!(names.of("A--B.png", "A--B.png"), "A--B-3.png");
-        assert_eq!(names.of("a/b.png", "a--b.png"), "a--b.png");
-        assert_eq!(
-            (names.of("", "rejected"), names.of("rejected", "rejected")),
-            ("rejected".into(), "rejected-2".into())
-        );
-    }
+    Ok(write_labelled(path, format, columns.lines(), content)?)
 }

@@ -1,9 +1,14 @@
 //! A labelled pool as a file: what is written about each row, the same for every front end and format.
 
+mod links;
+mod tasks;
+
 use std::io::{self, Write};
 use std::path::Path;
 
-use serde_json::{Value, json};
+pub use links::{write_class_links, write_links};
+use serde_json::json;
+pub use tasks::TaskContent;
 
 use crate::spreadsheet::guarded;
 use crate::{Cells, DataError, atomic, write_columns};
@@ -70,20 +75,27 @@ pub enum LabelledFormat {
     LabelStudio,
 }
 
-/// Writes a labelled pool.
+/// Writes a labelled pool; `content` is what tasks for Label Studio show.
 ///
 /// # Errors
-/// [`DataError::Write`] where it cannot be written.
+/// [`DataError::Write`] where it cannot be written, or an image that cannot be shown.
 pub fn write_labelled<'a>(
     path: &Path,
     format: LabelledFormat,
     lines: impl Iterator<Item = Line<'a>>,
+    content: &TaskContent<'_>,
 ) -> Result<(), DataError> {
     match format {
         LabelledFormat::Csv => Ok(atomic::write(path, |out| csv(out, lines))?),
         LabelledFormat::Jsonl => Ok(atomic::write(path, |out| jsonl(out, lines))?),
         LabelledFormat::LabelStudio => {
-            Ok(atomic::write(path, |out| label_studio(out, lines, &|line| line.id.clone()))?)
+            let mut unshown = None;
+            let written = atomic::write(path, |out| tasks::write(out, lines, content, &mut unshown));
+            // An image that cannot be shown is no fault of the file that was to name it.
+            match unshown {
+                Some(error) => Err(error),
+                None => Ok(written?),
+            }
         }
         LabelledFormat::Parquet => parquet(path, lines),
     }
@@ -125,51 +137,6 @@ fn jsonl<'a>(out: &mut dyn Write, mut lines: impl Iterator<Item = Line<'a>>) -> 
     })
 }
 
-/// Writes tasks as Label Studio imports them: given labels as annotations, the others as predictions with a score, and
-/// what rows can be sorted by in `data`. `image` says where its browser finds the image of a row.
-///
-/// # Errors
-/// What the writer says.
-pub fn label_studio<'a>(
-    out: &mut dyn Write,
-    lines: impl Iterator<Item = Line<'a>>,
-    image: &dyn Fn(&Line<'_>) -> String,
-) -> io::Result<()> {
-    out.write_all(b"[")?;
-    for (at, line) in lines.enumerate() {
-        out.write_all(if at == 0 { b"\n" } else { b",\n" })?;
-        serde_json::to_writer(&mut *out, &task(&line, image(&line)))?;
-    }
-    out.write_all(b"\n]\n")
-}
-
-fn task(line: &Line<'_>, image: String) -> Value {
-    let result = json!([{
-        "from_name": "label", "to_name": "image", "type": "choices",
-        "value": {"choices": [line.label]},
-    }]);
-    let mut task = json!({
-        "data": {
-            "image": image,
-            "id": line.id,
-            "probability": line.probability,
-            "uncertainty": 1.0 - line.probability,
-            "credibility": line.credibility,
-            "source": line.source.name(),
-        },
-    });
-    match line.source {
-        Source::Given => task["annotations"] = json!([{"result": result}]),
-        Source::Inferred => {
-            task["predictions"] =
-                json!([{"model_version": "handful", "score": line.probability, "result": result}]);
-        }
-        // Nothing is said about its class; whoever looks at it says more.
-        Source::Rejected => {}
-    }
-    task
-}
-
 fn parquet<'a>(path: &Path, lines: impl Iterator<Item = Line<'a>>) -> Result<(), DataError> {
     let lines: Vec<Line<'_>> = lines.collect();
     let numbers = |value: fn(&Line<'_>) -> f32| Cells::Numbers(lines.iter().map(value).collect());
@@ -186,41 +153,4 @@ fn parquet<'a>(path: &Path, lines: impl Iterator<Item = Line<'a>>) -> Result<(),
     ];
     let named: Vec<(&str, Cells)> = COLUMNS.into_iter().zip(cells).collect();
     write_columns(path, &named)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn label_studio_gets_annotations_for_given_labels_and_predictions_for_the_others() {
-        let line = |id: &str, source, probability| Line {
-            row: 0,
-            id: id.to_owned(),
-            label: if source == Source::Rejected { "" } else { "cat" },
-            probability,
-            credibility: 0.5,
-            source,
-            margin: 0.5,
-            agreement: 1.0,
-            familiarity: 1.0,
-        };
-        let lines = [
-            line("a", Source::Given, 1.0),
-            line("b", Source::Inferred, 0.75),
-            line("c", Source::Rejected, 0.25),
-        ];
-        let mut out = Vec::new();
-        label_studio(&mut out, lines.into_iter(), &|line| format!("/data/{}", line.id)).expect("written");
-        let tasks: Value = serde_json::from_slice(&out).expect("JSON");
-        let choice = |value: &Value| value["result"][0]["value"]["choices"][0].clone();
-        assert_eq!(choice(&tasks[0]["annotations"][0]), "cat");
-        assert!(tasks[0].get("predictions").is_none());
-        assert_eq!(choice(&tasks[1]["predictions"][0]), "cat");
-        assert_eq!(tasks[1]["predictions"][0]["score"], 0.75);
-        assert_eq!(tasks[1]["data"]["uncertainty"], 0.25);
-        assert_eq!(tasks[1]["data"]["image"], "/data/b");
-        assert_eq!(tasks[2]["data"]["source"], "rejected");
-        assert!(tasks[2].get("annotations").is_none() && tasks[2].get("predictions").is_none());
-    }
 }
