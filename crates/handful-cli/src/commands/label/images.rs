@@ -22,7 +22,9 @@ pub struct ImagePool {
     pub labels: Vec<(usize, String)>,
     pub files: Vec<PathBuf>,
     /// The images, and which is each row's.
+    #[cfg_attr(not(feature = "studio"), allow(dead_code, reason = "only the studio shows them"))]
     pub dataset: ImageDataset,
+    #[cfg_attr(not(feature = "studio"), allow(dead_code, reason = "only the studio shows them"))]
     pub image_of_row: Vec<usize>,
     /// What made the features.
     pub network: String,
