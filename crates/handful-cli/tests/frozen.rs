@@ -1,8 +1,8 @@
 //! What the program computed when these files were written, number by number.
 //!
 //! A change that moves code must leave them alone; a change that means to move numbers writes them anew with
-//! `HANDFUL_FREEZE=1 cargo test -p handful-cli --test frozen` and says why. The portable kernels are forced, so that
-//! every machine adds in the same order.
+//! `HANDFUL_FREEZE=1 cargo test -p handful-cli --test frozen` and says why. The portable kernels are forced, whose
+//! bits are those of every other path.
 
 mod support;
 

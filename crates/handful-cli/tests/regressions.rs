@@ -81,6 +81,16 @@ fn a_folder_that_is_missing_is_missing() {
         .refused(&["photos: ", "No such file or directory"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
+    let mut pool = Pool::new();
+    let labels = pool.labels(2);
+    pool.pool = pool.path("pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pool.pool).status().expect("mkfifo runs").success());
+    pool.label(&[&labels], "out.csv", &[]).refused(&["pipe.csv: a pipe or device is no table"]);
+}
+
 #[test]
 fn semicolons_and_duplicates_do_not_stop_the_job() {
     let pool = Pool::new();

@@ -21,11 +21,15 @@ use super::{
 use crate::{error::DataError, table::ClassIndex};
 
 /// Whether a path is one or more Parquet files with images.
+#[cfg(feature = "tables")]
 pub(super) fn is_parquet_here(path: &Path) -> bool {
-    #[cfg(feature = "tables")]
-    return shards(path, is_parquet).first().is_some_and(|shard| crate::readers::has_images(shard));
-    #[cfg(not(feature = "tables"))]
-    return false;
+    shards(path, is_parquet).first().is_some_and(|shard| crate::readers::has_images(shard))
+}
+
+/// Whether a path is one or more Parquet files with images, which a build without tables cannot tell.
+#[cfg(not(feature = "tables"))]
+pub(super) fn is_parquet_here(_path: &Path) -> bool {
+    false
 }
 
 /// Whether a path is one or more tar files with images.

@@ -105,6 +105,7 @@ pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, Da
         std::fs::metadata(path).map_or_else(|error| DataError::io(path, error), |_| unknown)
     })?;
     options.check(path, format)?;
+    refuse_pipes(path)?;
     let (mut raw, sha256) = match format {
         TableFormat::Npy => (npy_table::open(path)?, None),
         TableFormat::Safetensors => (safetensors::open(path)?, None),
@@ -125,6 +126,15 @@ pub fn open_table(path: &Path, options: &OpenOptions) -> Result<FeatureTable, Da
         Some(labels) => relabel(table, labels),
         None => Ok(table),
     }
+}
+
+/// A pipe that nobody writes to would be waited for without end; no table is read from one, as most formats begin at the end.
+fn refuse_pipes(path: &Path) -> Result<(), DataError> {
+    let kind = std::fs::metadata(path).map_err(|error| DataError::io(path, error))?.file_type();
+    if kind.is_file() || kind.is_dir() {
+        return Ok(());
+    }
+    Err(DataError::io(path, std::io::Error::other("a pipe or device is no table; give a file")))
 }
 
 /// Reads a feature table from bytes that are already in memory; `path` is only used in messages, and no other file
