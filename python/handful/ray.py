@@ -296,13 +296,13 @@ def bench(
     X, codes, names = study.table.X, study.table.codes, list(study.table.classes)
     shared = ray.put((np.asarray(X), np.asarray(codes), names, study.contenders, study.tasks))
 
-    @ray.remote(num_cpus=1, max_retries=_RETRIES)
     def work(shared: Any, start: int, end: int) -> str:
         X, codes, names, contenders, settings = shared
         table = _handful.Table.from_arrays(X, codes, names)
         return _handful.run_part(table, contenders, start, end, **settings, threads=1)
 
-    found = [work.remote(shared, start, end) for start, end in pairwise(ends)]
+    remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(work)
+    found = [remote.remote(shared, start, end) for start, end in pairwise(ends)]
     return study.result(_handful.merge_parts(ray.get(found)), reference)
 
 

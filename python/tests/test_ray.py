@@ -153,5 +153,5 @@ def test_what_is_wrong_is_named(cluster, pool):
         on_ray.label_dataset(ds, "labels")
     with pytest.raises(ValueError, match="no row 'row-99'"):
         on_ray.label_dataset(ds, {"row-99": "a", "row-00001": "b"})
-    with pytest.raises(ValueError, match="row-00003' is there twice"):
+    with pytest.raises(ValueError, match="row-00000' is there twice"):
         on_ray.label_dataset(ds.union(dataset(X[:4], y[:4], 1)), {"row-00003": "a", "row-00001": "b"}, sample=60)

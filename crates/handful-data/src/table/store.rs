@@ -23,6 +23,10 @@ use crate::{
 /// Bytes read at a time while walking through a file: fits the second-level cache with its decoded copy.
 const BLOCK_BYTES: usize = 256 << 10;
 
+/// Bytes gathered from a map before its pages are given back: the system maps up to a hundred times as much around rows
+/// that lie far apart, which would count as the memory of this process.
+const GATHERED_BYTES: usize = 4 << 20;
+
 /// The features of a table.
 #[derive(Clone, Debug)]
 pub(crate) enum FeatureStore {
@@ -76,6 +80,14 @@ impl MappedFeatures {
         &self.map[begin..begin + self.row_bytes()]
     }
 
+    /// Gives the pages of the map back; they stay in the system's cache.
+    fn give_back(&self) {
+        #[cfg(unix)]
+        // SAFETY: the map is of a file and only read, so that a page that is touched again is that of the file again. That it
+        // could not be done costs memory and nothing else.
+        let _ = unsafe { self.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+    }
+
     /// All bytes of the file.
     pub(crate) fn file_bytes(&self) -> &[u8] {
         &self.map
@@ -102,8 +114,14 @@ impl FeatureStore {
             Self::Memory(matrix) => matrix.gather(rows),
             Self::File(mapped) => {
                 let mut values = Vec::with_capacity(rows.len() * mapped.columns);
-                for &row in rows {
-                    decode(mapped.element, mapped.row(row), &mut values);
+                let at_once = (GATHERED_BYTES / mapped.row_bytes().max(1)).max(1);
+                for some in rows.chunks(at_once) {
+                    for &row in some {
+                        decode(mapped.element, mapped.row(row), &mut values);
+                    }
+                    if some.len() == at_once {
+                        mapped.give_back();
+                    }
                 }
                 Matrix::from_vec(rows.len(), mapped.columns, values)
             }
@@ -136,5 +154,33 @@ impl FeatureStore {
             first += rows;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{OpenOptions, open_table};
+
+    #[test]
+    fn rows_of_a_map_whose_pages_were_given_back_are_those_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.npy");
+        let (rows, columns) = (3000usize, 512usize);
+        let mut header =
+            format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
+        header.push_str(&" ".repeat(117 - header.len()));
+        header.push('\n');
+        let mut bytes = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend((0..rows * columns).flat_map(|at| (at as f32).to_le_bytes()));
+        std::fs::write(&path, bytes).unwrap();
+        let table = open_table(&path, &OpenOptions::default()).unwrap();
+        // Six megabytes, backwards, twice: more than is gathered at once.
+        let order: Vec<usize> = (0..rows).rev().collect();
+        for _ in 0..2 {
+            let found = table.gather(&order);
+            let right = |(at, &row): (usize, &usize)| found.row(at)[7] == (row * columns + 7) as f32;
+            assert!(order.iter().enumerate().all(right));
+        }
     }
 }
