@@ -175,7 +175,8 @@ test('a kill loses nothing, and the export is what `handful label` writes', asyn
   const model = join(folder, 'model.safetensors');
   for (const [name, file] of [['labelled.csv', 'out.csv'], ['labelled.jsonl', 'out.jsonl'], ['labelled.parquet', 'out.parquet'], ['label-studio.json', 'out.json']]) {
     const out = join(folder, file);
-    handful('label', pool, '--labels', labels, '-o', out, '--cache', join(folder, 'cache'), '--save', model);
+    const shown = name === 'label-studio.json' ? ['--embed-images'] : [];
+    handful('label', pool, '--labels', labels, '-o', out, '--cache', join(folder, 'cache'), '--save', model, ...shown);
     assert.ok((await download(page, name)).equals(readFileSync(out)), `${name} is the same, byte for byte`);
   }
   assert.ok((await download(page, 'model.safetensors')).equals(readFileSync(model)), 'so is the model');
@@ -187,7 +188,7 @@ const trash = ['../../../shared/data/photos/trash', '../../../../shared/data/pho
   .map((path) => new URL(path, import.meta.url).pathname)
   .find(existsSync);
 
-test('photographs of rubbish, from nothing to most of them right', { skip: !trash && 'no photographs here' }, async () => {
+test('photographs of rubbish, from nothing to better than a guess', { skip: !trash && 'no photographs here' }, async () => {
   const kept = ['--session', join(folder, 'trash.jsonl'), '--cache', join(folder, 'cache')];
   const running = await startStudio(trash, kept);
   try {
@@ -210,8 +211,13 @@ test('photographs of rubbish, from nothing to most of them right', { skip: !tras
     }
     await fitted(page, true);
     const { learnt } = await page.evaluate(async () => (await fetch(`/api/fit${location.search}`)).json());
-    const right = ids.filter((id, row) => names[learnt.class[row]] === classOf(id)).length / ids.length;
-    assert.ok(right > 0.5, `${right} of the rows are right after 40 answers`);
+    const { marks } = await page.evaluate(async () => (await fetch(`/api/state${location.search}`)).json());
+    const answered = new Set(marks.map(([row]) => row));
+    assert.equal(answered.size, 40);
+    const others = ids.map((_, row) => row).filter((row) => !answered.has(row));
+    const right = others.filter((row) => names[learnt.class[row]] === classOf(ids[row])).length / others.length;
+    // The network that comes with the program sees 32 x 32 pixels; what is asked depends on how fast the machine answers.
+    assert.ok(right > 1.3 / names.length, `${right} of the rows nobody labelled are right after 40 answers`);
     for (const [size, viewport] of [['desktop', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]]) {
       for (const colorScheme of ['light', 'dark']) {
         await page.setViewportSize(viewport);

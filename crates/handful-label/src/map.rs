@@ -62,7 +62,9 @@ impl PoolMap {
         let mut chance = Chance(1);
         for point in &mut points {
             // Rows at the same place would be pushed nowhere.
-            point.iter_mut().for_each(|value| *value = WIDTH * (*value - 0.5) + 1e-3 * (chance.share() - 0.5));
+            point
+                .iter_mut()
+                .for_each(|value| *value = WIDTH * (*value - 0.5) + 1e-3 * (chance.share() - 0.5));
         }
         let mut pairs = Vec::new();
         let mut anchors = None;
@@ -167,7 +169,9 @@ fn stretch(points: &mut [[f32; 2]], ends: f32) {
         let mut values: Vec<f32> = points.iter().map(|point| point[axis]).collect();
         values.sort_by(f32::total_cmp);
         let skipped = (ends * values.len() as f32) as usize;
-        let (Some(&low), Some(&high)) = (values.get(skipped), values.iter().rev().nth(skipped)) else { return };
+        let (Some(&low), Some(&high)) = (values.get(skipped), values.iter().rev().nth(skipped)) else {
+            return;
+        };
         let width = (high - low).max(f32::MIN_POSITIVE);
         points.iter_mut().for_each(|point| point[axis] = ((point[axis] - low) / width).clamp(0.0, 1.0));
     }
@@ -243,7 +247,8 @@ mod tests {
 
     #[test]
     fn the_same_pool_has_the_same_map_however_it_is_improved() {
-        let (mut one, mut other) = (pool(usize::MAX).map().expect("a map"), pool(usize::MAX).map().expect("a map"));
+        let (mut one, mut other) =
+            (pool(usize::MAX).map().expect("a map"), pool(usize::MAX).map().expect("a map"));
         one.improve(20);
         (0..4).for_each(|_| other.improve(5));
         assert_eq!(one.places(), other.places());

@@ -133,7 +133,12 @@ mod tests {
         Guard { port: 4000, names: Vec::new(), open: false, token, page: true, most_bytes: 1000 }
     }
 
-    fn refused_by(guard: &Guard, host: &str, headers: &[(header::HeaderName, &str)], uri: &str) -> Option<u16> {
+    fn refused_by(
+        guard: &Guard,
+        host: &str,
+        headers: &[(header::HeaderName, &str)],
+        uri: &str,
+    ) -> Option<u16> {
         let mut all = HeaderMap::new();
         all.insert(header::HOST, host.parse().expect("a host"));
         for (name, value) in headers {

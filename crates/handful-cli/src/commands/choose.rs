@@ -215,11 +215,7 @@ fn drawn(rows: usize, labelled: &[usize], count: usize, seed: u64) -> Vec<usize>
 }
 
 /// A folder in which the images stand in their order: `0001-name.jpg`.
-fn links(
-    folder: &Path,
-    rows: &[(usize, Reason, Option<f64>)],
-    pictures: &Pictures,
-) -> Result<(), CliError> {
+fn links(folder: &Path, rows: &[(usize, Reason, Option<f64>)], pictures: &Pictures) -> Result<(), CliError> {
     let links = rows.iter().enumerate().filter_map(|(place, &(row, ..))| {
         let file = pictures.file(row)?;
         let name = file.file_name().map_or_else(Default::default, |name| name.to_string_lossy());

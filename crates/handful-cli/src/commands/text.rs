@@ -75,7 +75,14 @@ mod encoding {
         let name = encoder.path().display();
         let network = format!("sentence encoder ({})", &encoder.fingerprint()[..16]);
         let encoder = format!("column `{}` through {name} ({})", texts.column, &encoder.fingerprint()[..12]);
-        Ok(TextPool { table: embedding.table, texts: texts.texts, labels, kept: embedding.kept, encoder, network })
+        Ok(TextPool {
+            table: embedding.table,
+            texts: texts.texts,
+            labels,
+            kept: embedding.kept,
+            encoder,
+            network,
+        })
     }
 
     fn encoder(args: &TextArgs, weights: &[PathBuf]) -> Result<TextEncoder, CliError> {

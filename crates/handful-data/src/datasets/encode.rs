@@ -29,7 +29,8 @@ mod tests {
 
     #[test]
     fn large_images_shrink_and_small_ones_stay() {
-        let image = |width: usize, height: usize| Image { width, height, pixels: vec![90; 3 * width * height] };
+        let image =
+            |width: usize, height: usize| Image { width, height, pixels: vec![90; 3 * width * height] };
         let size = |bytes: &[u8]| {
             let image = image::load_from_memory(bytes).expect("a JPEG");
             (image.width(), image.height())

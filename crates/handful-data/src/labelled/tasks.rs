@@ -71,7 +71,8 @@ fn local_address(root: &Path, file: &Path) -> Result<String, DataError> {
     let seen = file.strip_prefix(&inside).map_err(|_| {
         DataError::content(&file, format!("it is not below {}, from where images are served", root.display()))
     })?;
-    let parts: Vec<String> = seen.components().map(|part| escaped(&part.as_os_str().to_string_lossy())).collect();
+    let parts: Vec<String> =
+        seen.components().map(|part| escaped(&part.as_os_str().to_string_lossy())).collect();
     Ok(format!("/data/local-files/?d={}", parts.join("/")))
 }
 

@@ -38,7 +38,8 @@ impl Texts {
     /// A file that cannot be read, a column that is not there, no or several columns that could be meant.
     pub fn read(path: &Path, column: Option<&str>) -> Result<Self, TextError> {
         let wrong = |reason: String| TextError::Table { path: path.to_owned(), reason };
-        if column.is_none() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt")) {
+        if column.is_none() && path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("txt"))
+        {
             return lines(path);
         }
         let (header, records) = read(path)?;

@@ -20,8 +20,8 @@ pub use images::{ImagePool, open as open_image_folder};
 pub use texts::open as open_texts;
 
 use clap::{Args, ValueEnum};
-use handful_data::labels::{Duplicates, GivenLabels, RowsById};
 use handful_data::datasets::Pictures;
+use handful_data::labels::{Duplicates, GivenLabels, RowsById};
 use handful_data::{ClassVectors, FeatureTable, atomic};
 use handful_label::{
     Acceptance, LabelError, LabelModel, LabelParams, Labelling, ModelError, PreparedPool, Promise,
