@@ -108,13 +108,13 @@ def run(photos: pathlib.Path, work: pathlib.Path) -> None:
             studio.ask("POST", "/api/storages/localfiles", json=storage)
         written = json.loads(tasks.read_text())
         studio.ask("POST", f"/api/projects/{number}/import", json=written)
-        listed = studio.ask("GET", f"/api/tasks?project={number}&page_size=-1&fields=all")["tasks"]
+        listed = studio.ask("GET", f"/api/tasks?project={number}&page_size=1000&fields=all")["tasks"]
         assert len(listed) == len(ids), (len(listed), len(ids))
         print(f"{name}: {len(listed)} tasks imported, {sum(t['total_annotations'] > 0 for t in listed)} annotated, "
               f"{sum(t['total_predictions'] > 0 for t in listed)} predicted")
         view = {"project": number, "data": {"ordering": ["tasks:predictions_score"]}}
         tab = studio.ask("POST", "/api/dm/views/", json=view)["id"]
-        ordered = studio.ask("GET", f"/api/tasks?project={number}&view={tab}&page_size=-1&fields=all")["tasks"]
+        ordered = studio.ask("GET", f"/api/tasks?project={number}&view={tab}&page_size=1000&fields=all")["tasks"]
         scores = [task["predictions_score"] for task in ordered if task["predictions_score"] is not None]
         assert len(scores) > 10 and scores == sorted(scores), scores[:9]
         print(f"{name}: predictions sort by score, from {scores[0]:.2f} to {scores[-1]:.2f}")
@@ -140,7 +140,7 @@ def run(photos: pathlib.Path, work: pathlib.Path) -> None:
         hook = {"project": number, "url": address + "/webhook", "send_payload": True, "send_for_all_actions": True,
                 "headers": {"Authorization": f"Bearer {TOKEN}"}}
         studio.ask("POST", "/api/webhooks/", json=hook)
-        listed = studio.ask("GET", f"/api/tasks?project={number}&page_size=-1&fields=all")["tasks"]
+        listed = studio.ask("GET", f"/api/tasks?project={number}&page_size=1000&fields=all")["tasks"]
         task_of = {task["data"]["image"].split(f"?d={photos.name}/")[1]: task["id"] for task in listed}
 
         def predicted() -> dict[str, str]:

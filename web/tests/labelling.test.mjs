@@ -1,6 +1,6 @@
 // From an empty start to an export: what a person does, in a real browser.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,11 +12,14 @@ const folder = mkdtempSync(join(tmpdir(), 'handful-studio-'));
 const pool = join(folder, 'photos');
 const options = ['--session', join(folder, 'session.jsonl'), '--cache', join(folder, 'cache')];
 const pictures = new URL('../screenshots/', import.meta.url).pathname;
+/** A file whose name would be markup, if anything made it so. */
+const MARKUP = 'photo 089 <img src=x onerror=document.title=1>.png';
 let browser;
 let studio;
 
 before(async () => {
   makePhotos(pool, 90);
+  renameSync(join(pool, photo(89)), join(pool, MARKUP));
   mkdirSync(pictures, { recursive: true });
   browser = await openBrowser();
   studio = await startStudio(pool, options);
@@ -115,6 +118,18 @@ test('classes are made, rows are labelled by keys and by selection, predictions 
   assert.deepEqual(other.errors, []);
   await other.context.close();
 
+  // Names are text: on tiles, in the detail, in the queue.
+  await page.fill('#search', 'onerror');
+  await page.waitForFunction(() => document.querySelectorAll('.tile').length === 1);
+  await page.locator('.tile').dblclick();
+  await page.waitForSelector('.detail h2');
+  assert.equal(await page.locator('.detail h2').textContent(), MARKUP);
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  assert.equal(await page.title(), 'handful studio');
+  await page.click('[aria-label="Close detail"]');
+  await page.fill('#search', '');
+  await page.locator('#search').blur();
+
   // Search and the detail of a row.
   await page.keyboard.press('/');
   await page.keyboard.type('photo 01');
@@ -134,6 +149,7 @@ test('nothing serious stands in the way of anybody, in light and dark', async ()
       await fitted(page, true);
       for (const [key, name] of [['g', 'grid'], ['q', 'queue'], ['m', 'map'], ['u', 'unknown']]) {
         await page.keyboard.press(key);
+        if (key === 'm') await page.waitForFunction(() => document.querySelector('.stage')?.textContent === '', undefined, { timeout: 20_000 });
         await page.waitForTimeout(400);
         assert.deepEqual(await violations(page), [], `${name}, ${size}, ${colorScheme}`);
         await page.screenshot({ path: `${pictures}${name}-${size}-${colorScheme}.png` });
