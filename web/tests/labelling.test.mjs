@@ -12,6 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'handful-studio-'));
 const pool = join(folder, 'photos');
 const options = ['--session', join(folder, 'session.jsonl'), '--cache', join(folder, 'cache')];
 const pictures = new URL('../screenshots/', import.meta.url).pathname;
+const photo = (number) => `photo ${String(number).padStart(3, '0')}.png`;
 /** A file whose name would be markup, if anything made it so. */
 const MARKUP = 'photo 089 <img src=x onerror=document.title=1>.png';
 let browser;
@@ -32,7 +33,6 @@ after(async () => {
 });
 
 const tile = (page, id) => page.locator(`.tile[aria-label^="${id},"]`);
-const photo = (number) => `photo ${String(number).padStart(3, '0')}.png`;
 const counts = (page) => page.$$eval('.classes .count b', (all) => all.map((one) => Number(one.textContent)));
 
 test('classes are made, rows are labelled by keys and by selection, predictions move, answers are undone', async () => {
