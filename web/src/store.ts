@@ -115,7 +115,8 @@ export async function start(): Promise<void> {
   api.listen(
     (notice) => {
       if (notice.fit !== state.fit?.number) void api.get<Fit>('/api/fit').then(takeFit);
-      if (state.places && notice.map > state.places.version) void lookAtMap();
+      newestMap = notice.map;
+      if (state.places && newestMap > state.places.version) void lookAtMap();
       if (notice.events > state.session.events) {
         void api.get<SessionState>('/api/state').then(takeSession);
       }
@@ -127,14 +128,18 @@ export async function start(): Promise<void> {
 }
 
 let looking = false;
+let newestMap = 0;
 
 /** Fetches the map, which gets better as long as somebody looks at it. */
 export async function lookAtMap(): Promise<void> {
   if (looking) return;
   looking = true;
   try {
-    const places = await api.get<Places>('/api/map');
-    if (!state.places || places.version > state.places.version) set({ places });
+    // A version that came while we fetched the one before is fetched as well.
+    do {
+      const places = await api.get<Places>('/api/map');
+      if (!state.places || places.version > state.places.version) set({ places });
+    } while ((state.places?.version ?? 0) < newestMap);
   } finally {
     looking = false;
   }
