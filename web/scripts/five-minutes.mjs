@@ -9,7 +9,7 @@ import { handful, startStudio } from '../tests/studio.mjs';
 const [table, rows = '1000'] = process.argv.slice(2);
 const SECONDS = 300;
 const folder = mkdtempSync(join(tmpdir(), 'handful-minutes-'));
-handful('data', 'convert', table, '-o', join(folder, 'all.csv'));
+handful('data', 'convert', table, join(folder, 'all.csv'));
 const [header, ...all] = readFileSync(join(folder, 'all.csv'), 'utf8').trim().split('\n');
 
 let seed = 1;

@@ -70,7 +70,10 @@ function marksOf(session: SessionState, rows: number): Int32Array {
 
 function takeSession(session: SessionState): void {
   if (session.events < state.session.events) return;
-  set({ session, marks: marksOf(session, state.pool.rows) });
+  const marks = marksOf(session, state.pool.rows);
+  // What the server has not answered yet is not in there, and must not be asked again.
+  for (const guess of guesses) for (const row of guess.rows) marks[row] = guess.mark;
+  set({ session, marks });
 }
 
 function takeFit(fit: Fit): void {
@@ -115,7 +118,8 @@ export async function start(): Promise<void> {
   api.listen(
     (notice) => {
       if (notice.fit !== state.fit?.number) void api.get<Fit>('/api/fit').then(takeFit);
-      if (state.places && notice.map > state.places.version) void lookAtMap();
+      newestMap = notice.map;
+      if (state.places && newestMap > state.places.version) void lookAtMap();
       if (notice.events > state.session.events) {
         void api.get<SessionState>('/api/state').then(takeSession);
       }
@@ -127,14 +131,18 @@ export async function start(): Promise<void> {
 }
 
 let looking = false;
+let newestMap = 0;
 
 /** Fetches the map, which gets better as long as somebody looks at it. */
 export async function lookAtMap(): Promise<void> {
   if (looking) return;
   looking = true;
   try {
-    const places = await api.get<Places>('/api/map');
-    if (!state.places || places.version > state.places.version) set({ places });
+    // A version that came while we fetched the one before is fetched as well.
+    do {
+      const places = await api.get<Places>('/api/map');
+      if (!state.places || places.version > state.places.version) set({ places });
+    } while ((state.places?.version ?? 0) < newestMap);
   } finally {
     looking = false;
   }
@@ -147,36 +155,43 @@ export const caption = (state: State, row: number): string =>
 /** Whether a row has an image. */
 export const pictured = (state: State, row: number): boolean => state.pool.images > 0 && !state.bare.has(row);
 
+interface Guess {
+  rows: number[];
+  mark: number;
+}
+
+/** What was done on the page and is not answered yet, in order. */
+const guesses = new Set<Guess>();
+
 /** Does it at once on the page; what the server says then counts. */
 export async function perform(what: Act, said: string): Promise<boolean> {
-  const before = state.marks;
   const guess = guessed(what);
-  if (guess) set({ marks: guess });
+  if (guess) {
+    guesses.add(guess);
+    const marks = state.marks.slice();
+    for (const row of guess.rows) marks[row] = guess.mark;
+    set({ marks });
+  }
   try {
-    takeSession(await api.act(what));
+    const session = await api.act(what);
+    if (guess) guesses.delete(guess);
+    takeSession(session);
     say(said);
     return true;
   } catch (error) {
-    if (guess && state.marks === guess) set({ marks: before });
+    if (guess) guesses.delete(guess);
+    takeSession(state.session);
     say(error instanceof Error ? error.message : 'the studio does not answer', true);
     return false;
   }
 }
 
-function guessed(what: Act): Int32Array | null {
+function guessed(what: Act): Guess | null {
   if (typeof what === 'string') return null;
-  const [rows, mark] =
-    'label' in what
-      ? [what.label.rows, what.label.class]
-      : 'unlabel' in what
-        ? [what.unlabel.rows, NONE]
-        : 'discard' in what
-          ? [what.discard.rows, DISCARDED]
-          : [[], NONE];
-  if (rows.length === 0) return null;
-  const marks = state.marks.slice();
-  for (const row of rows) marks[row] = mark;
-  return marks;
+  if ('label' in what) return { rows: what.label.rows, mark: what.label.class };
+  if ('unlabel' in what) return { rows: what.unlabel.rows, mark: NONE };
+  if ('discard' in what) return { rows: what.discard.rows, mark: DISCARDED };
+  return null;
 }
 
 /** The class a row is shown under: what was said about it, or what is predicted. */

@@ -1,6 +1,6 @@
 // From an empty start to an export: what a person does, in a real browser.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -12,11 +12,15 @@ const folder = mkdtempSync(join(tmpdir(), 'handful-studio-'));
 const pool = join(folder, 'photos');
 const options = ['--session', join(folder, 'session.jsonl'), '--cache', join(folder, 'cache')];
 const pictures = new URL('../screenshots/', import.meta.url).pathname;
+const photo = (number) => `photo ${String(number).padStart(3, '0')}.png`;
+/** A file whose name would be markup, if anything made it so. */
+const MARKUP = 'photo 089 <img src=x onerror=document.title=1>.png';
 let browser;
 let studio;
 
 before(async () => {
   makePhotos(pool, 90);
+  renameSync(join(pool, photo(89)), join(pool, MARKUP));
   mkdirSync(pictures, { recursive: true });
   browser = await openBrowser();
   studio = await startStudio(pool, options);
@@ -29,7 +33,6 @@ after(async () => {
 });
 
 const tile = (page, id) => page.locator(`.tile[aria-label^="${id},"]`);
-const photo = (number) => `photo ${String(number).padStart(3, '0')}.png`;
 const counts = (page) => page.$$eval('.classes .count b', (all) => all.map((one) => Number(one.textContent)));
 
 test('classes are made, rows are labelled by keys and by selection, predictions move, answers are undone', async () => {
@@ -115,6 +118,18 @@ test('classes are made, rows are labelled by keys and by selection, predictions 
   assert.deepEqual(other.errors, []);
   await other.context.close();
 
+  // Names are text: on tiles, in the detail, in the queue.
+  await page.fill('#search', 'onerror');
+  await page.waitForFunction(() => document.querySelectorAll('.tile').length === 1);
+  await page.locator('.tile').dblclick();
+  await page.waitForSelector('.detail h2');
+  assert.equal(await page.locator('.detail h2').textContent(), MARKUP);
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  assert.equal(await page.title(), 'handful studio');
+  await page.click('[aria-label="Close detail"]');
+  await page.fill('#search', '');
+  await page.locator('#search').blur();
+
   // Search and the detail of a row.
   await page.keyboard.press('/');
   await page.keyboard.type('photo 01');
@@ -134,6 +149,7 @@ test('nothing serious stands in the way of anybody, in light and dark', async ()
       await fitted(page, true);
       for (const [key, name] of [['g', 'grid'], ['q', 'queue'], ['m', 'map'], ['u', 'unknown']]) {
         await page.keyboard.press(key);
+        if (key === 'm') await page.waitForFunction(() => document.querySelector('.stage')?.textContent === '', undefined, { timeout: 20_000 });
         await page.waitForTimeout(400);
         assert.deepEqual(await violations(page), [], `${name}, ${size}, ${colorScheme}`);
         await page.screenshot({ path: `${pictures}${name}-${size}-${colorScheme}.png` });
@@ -175,7 +191,8 @@ test('a kill loses nothing, and the export is what `handful label` writes', asyn
   const model = join(folder, 'model.safetensors');
   for (const [name, file] of [['labelled.csv', 'out.csv'], ['labelled.jsonl', 'out.jsonl'], ['labelled.parquet', 'out.parquet'], ['label-studio.json', 'out.json']]) {
     const out = join(folder, file);
-    handful('label', pool, '--labels', labels, '-o', out, '--cache', join(folder, 'cache'), '--save', model);
+    const shown = name === 'label-studio.json' ? ['--embed-images'] : [];
+    handful('label', pool, '--labels', labels, '-o', out, '--cache', join(folder, 'cache'), '--save', model, ...shown);
     assert.ok((await download(page, name)).equals(readFileSync(out)), `${name} is the same, byte for byte`);
   }
   assert.ok((await download(page, 'model.safetensors')).equals(readFileSync(model)), 'so is the model');
@@ -187,7 +204,7 @@ const trash = ['../../../shared/data/photos/trash', '../../../../shared/data/pho
   .map((path) => new URL(path, import.meta.url).pathname)
   .find(existsSync);
 
-test('photographs of rubbish, from nothing to most of them right', { skip: !trash && 'no photographs here' }, async () => {
+test('photographs of rubbish, from nothing to better than a guess', { skip: !trash && 'no photographs here' }, async () => {
   const kept = ['--session', join(folder, 'trash.jsonl'), '--cache', join(folder, 'cache')];
   const running = await startStudio(trash, kept);
   try {
@@ -210,8 +227,13 @@ test('photographs of rubbish, from nothing to most of them right', { skip: !tras
     }
     await fitted(page, true);
     const { learnt } = await page.evaluate(async () => (await fetch(`/api/fit${location.search}`)).json());
-    const right = ids.filter((id, row) => names[learnt.class[row]] === classOf(id)).length / ids.length;
-    assert.ok(right > 0.5, `${right} of the rows are right after 40 answers`);
+    const { marks } = await page.evaluate(async () => (await fetch(`/api/state${location.search}`)).json());
+    const answered = new Set(marks.map(([row]) => row));
+    assert.equal(answered.size, 40);
+    const others = ids.map((_, row) => row).filter((row) => !answered.has(row));
+    const right = others.filter((row) => names[learnt.class[row]] === classOf(ids[row])).length / others.length;
+    // The network that comes with the program sees 32 x 32 pixels; what is asked depends on how fast the machine answers.
+    assert.ok(right > 1.3 / names.length, `${right} of the rows nobody labelled are right after 40 answers`);
     for (const [size, viewport] of [['desktop', { width: 1440, height: 900 }], ['phone', { width: 390, height: 844 }]]) {
       for (const colorScheme of ['light', 'dark']) {
         await page.setViewportSize(viewport);

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask test rust`, `python` or `browser` runs one of them.
 
+mod browser;
 mod python;
 
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ fn test(parts: &[&str]) -> Result<(), String> {
         match *part {
             "rust" => rust()?,
             "python" => python::test()?,
-            "browser" => browser()?,
+            "browser" => browser::test()?,
             other => return Err(format!("there are no tests of {other:?}; usage: {USAGE}")),
         }
     }
@@ -40,16 +41,6 @@ fn test(parts: &[&str]) -> Result<(), String> {
 
 fn rust() -> Result<(), String> {
     run(cargo().args(["test", "--workspace", "--locked"]))
-}
-
-/// The page of the studio, where there is one: its own tests, through npm.
-fn browser() -> Result<(), String> {
-    let web = root().join("web");
-    if !web.join("package.json").is_file() {
-        return Ok(());
-    }
-    run(Command::new("npm").arg("ci").current_dir(&web))?;
-    run(Command::new("npm").arg("test").current_dir(&web))
 }
 
 /// The folder of the workspace.

@@ -110,10 +110,10 @@ impl PoolMap {
     fn pull(&mut self, row: usize, other: usize, length: f32) {
         let ([x, y], square) = self.between(row, other);
         let force = -2.0 / (1.0 + square);
-        let step = [x, y].map(|along| length * (force * along).clamp(-LONGEST_STEP, LONGEST_STEP));
-        for axis in 0..2 {
-            self.points[row][axis] += step[axis];
-            self.points[other][axis] -= step[axis];
+        for (axis, along) in [x, y].into_iter().enumerate() {
+            let step = length * (force * along).clamp(-LONGEST_STEP, LONGEST_STEP);
+            self.points[row][axis] += step;
+            self.points[other][axis] -= step;
         }
     }
 

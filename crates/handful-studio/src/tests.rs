@@ -129,6 +129,16 @@ fn labels_are_learnt_from_undone_and_exported() {
     let (_, state) = studio.act(&json!("undo"));
     assert_eq!(state["classes"].as_array().map(Vec::len), Some(2));
     assert_eq!(studio.act(&json!("redo")).1["classes"].as_array().map(Vec::len), Some(3));
+    let map = studio.json("/api/map");
+    assert_eq!(
+        (map["x"].as_array().map(Vec::len), map["y"].as_array().map(Vec::len)),
+        (Some(ROWS), Some(ROWS))
+    );
+    let start = Instant::now();
+    while studio.json("/api/map")["finished"] != true {
+        assert!(start.elapsed() < Duration::from_secs(60), "the map does not come to rest");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let detail = studio.json("/api/row/30");
     assert_eq!(detail["near"].as_array().map(Vec::len), Some(6));
     assert_eq!(detail["likely"][0]["class"], 0);
@@ -196,6 +206,14 @@ fn large_bodies_and_ten_thousand_classes_are_refused() {
         1u64 << 30
     );
     assert_eq!(studio.raw(&gigabyte).0, 413);
+    // One that does not say how large it is, is read no further than the limit.
+    let endless = format!(
+        "POST /api/act?token={token} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n{:x}\r\n{}\r\n0\r\n\r\n",
+        crate::routes::MOST_BYTES + 1,
+        " ".repeat(crate::routes::MOST_BYTES + 1)
+    );
+    assert_eq!(studio.raw(&endless).0, 413);
     let mut refused = 0;
     for class in 0..10_000 {
         let (status, said) = studio.act(&json!({"new-class": {"name": format!("class {class}")}}));
@@ -227,6 +245,9 @@ fn markup_in_names_stays_text_and_nonsense_is_refused() {
 #[test]
 fn label_studio_is_told_more_after_each_annotation() {
     let backend = start(Serving::LabelStudio);
+    let bare =
+        format!("GET /health HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", backend.port);
+    assert_eq!(backend.raw(&bare).0, 401, "no token");
     assert_eq!(backend.json("/health")["status"], "UP");
     assert!(backend.post("/setup", r#"{"project":"1","schema":"<View/>"}"#).1["model_version"].is_string());
     let annotate = |row: usize, choice: &str| {

@@ -11,6 +11,8 @@ import { NONE, lookAtMap, now, pictured, set, shownClass, use } from '../store';
 type Point = readonly [number, number];
 
 const MARGIN = 24;
+/** Room for the buttons above the points. */
+const HEAD = 40;
 const NEAR = 10;
 /** How long points take to their new places. */
 const GLIDE = 350;
@@ -26,7 +28,7 @@ function project(places: Places, camera: Camera, width: number, height: number, 
   const side = (value: number, length: number) => MARGIN + (value / 10_000) * (length - 2 * MARGIN);
   return [
     (side(places.x[row] ?? 0, width) - width / 2) * camera.zoom + width / 2 + camera.x,
-    (side(places.y[row] ?? 0, height) - height / 2) * camera.zoom + height / 2 + camera.y,
+    (HEAD + side(places.y[row] ?? 0, height - HEAD) - height / 2) * camera.zoom + height / 2 + camera.y,
   ];
 }
 

@@ -12,6 +12,9 @@ const AHEAD = 4;
 /** Rows that were passed over; they come last. */
 const passed = new Set<number>();
 
+/** The row that is shown. */
+let asked: number | null = null;
+
 /** The rows still to be asked about, in order. */
 function open(): number[] {
   const { fit, marks } = now();
@@ -25,8 +28,11 @@ export let skip: () => void = () => undefined;
 export function Queue() {
   const state = use((all) => all);
   const [, again] = useState(0);
-  const rows = open();
-  const row = rows[0];
+  const queued = open();
+  // What somebody looks at stays until it is answered, however the queue behind it changes.
+  if (asked === null || state.marks[asked] !== NONE || passed.has(asked)) asked = queued[0] ?? null;
+  const row = asked ?? undefined;
+  const rows = [...(row === undefined ? [] : [row]), ...queued.filter((other) => other !== row)];
 
   useEffect(() => {
     if (row !== state.cursor) set({ cursor: row ?? null, selection: new Set() });
