@@ -56,7 +56,7 @@ def own_class(rows, labels):
     for u, label in enumerate(labels):
         others = rows[(labels == label) & (np.arange(len(rows)) != u)]
         if len(others) == 0:
-            out[u] = -np.inf
+            out[u] = -1e9
             continue
         centred = others - others.mean(0)
         scatter = (centred.T @ centred + DIMENSIONS * common) / (len(others) + DIMENSIONS)

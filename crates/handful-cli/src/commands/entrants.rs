@@ -28,7 +28,7 @@ pub struct EntrantArgs {
     /// Loss: cross-entropy, conditional-entropy, mutual-information, dependence or hybrid
     #[arg(long)]
     pub objective: Option<String>,
-    /// How dm-ida ranks pseudo-labels: ida, ida-bound, confidence, nearest, random or ici
+    /// How dm-ida ranks pseudo-labels: ida, ida-bound, ida-confidence, confidence, nearest, random or ici
     #[arg(long)]
     pub selector: Option<String>,
 }

@@ -141,6 +141,6 @@ mod tests {
 
     #[test]
     fn one_class_is_balanced() {
-        assert!(SHARES.blend(&[0, 0], 1, true).equal > 0.99);
+        assert!(SHARES.blend(&[0, 0], 1, false).equal > 0.99);
     }
 }

@@ -122,14 +122,10 @@ mod tests {
         let got = params.affinities(&gram, task.support_labels());
         let size = rows.rows();
         let kernel = |i: usize, j: usize| if i == j { 0.0 } else { ((gram.row(i)[j] - 1.0) / 0.2).exp() };
-        let (mut u, mut v) = (vec![1.0; size], vec![1.0; size]);
+        let (mut u, mut v): (Vec<f64>, Vec<f64>) = (vec![1.0; size], vec![1.0; size]);
         for _ in 0..2000 {
-            for i in 0..size {
-                u[i] = 1.0 / (0..size).map(|j| kernel(i, j) * v[j]).sum::<f64>();
-            }
-            for j in 0..size {
-                v[j] = 1.0 / (0..size).map(|i| kernel(i, j) * u[i]).sum::<f64>();
-            }
+            u = (0..size).map(|i| 1.0 / (0..size).map(|j| kernel(i, j) * v[j]).sum::<f64>()).collect();
+            v = (0..size).map(|j| 1.0 / (0..size).map(|i| kernel(i, j) * u[i]).sum::<f64>()).collect();
         }
         let plan = |i: usize, j: usize| u[i] * kernel(i, j) * v[j];
         let largest = (0..size * size).map(|at| plan(at / size, at % size)).fold(0.0, f64::max);

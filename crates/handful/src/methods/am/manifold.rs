@@ -220,7 +220,6 @@ impl<'a> Manifold<'a> {
         }
         self.centroids.gradient.as_mut_slice().fill(0.0);
         self.rates.gradient.as_mut_slice().fill(0.0);
-        let columns = self.rows.columns();
         for i in 0..size {
             for j in 0..size {
                 let both = 0.5 * (spread.kernel.row(i)[j] + spread.kernel.row(j)[i]);
@@ -236,9 +235,9 @@ impl<'a> Manifold<'a> {
                 if j < ways && distance > 0.0 {
                     let scale = -pull * self.rates.values.row(i)[j] / distance;
                     let from = self.rows.row(i - ways);
-                    for column in 0..columns {
-                        let difference = self.centroids.values.row(j)[column] - from[column];
-                        self.centroids.gradient.row_mut(j)[column] += scale * difference;
+                    let pulled = self.centroids.gradient.row_mut(j).iter_mut();
+                    for ((pulled, own), from) in pulled.zip(self.centroids.values.row(j)).zip(from) {
+                        *pulled += scale * (own - from);
                     }
                 }
             }

@@ -3,6 +3,7 @@
 //! One file each; all run inside the same self-training loop ([`crate::self_training`]), so that they can be compared
 //! (the paper's Table 6). A selector only ranks: the loop decides how many rows of each class join.
 
+mod combined;
 mod confidence;
 pub(crate) mod ici;
 mod nearest;
@@ -23,6 +24,8 @@ pub enum SelectorKind {
     Ida,
     /// Theorem 3's bound on it.
     IdaBound,
+    /// Places in the rankings by IDA and by confidence together.
+    IdaConfidence,
     /// Probability of the likeliest class.
     Confidence,
     /// Distance to the prototype of its class, in the labelled set so far.
@@ -62,6 +65,10 @@ impl SelectorKind {
         match self {
             Self::Ida => candidates.whitened.ida(candidates.labels, ways),
             Self::IdaBound => ida_bound(candidates.rows, candidates.labels, ways, candidates.ridge),
+            Self::IdaConfidence => combined::credibility(
+                &candidates.whitened.ida(candidates.labels, ways),
+                &confidence::credibility(candidates.probabilities),
+            ),
             Self::Confidence => confidence::credibility(candidates.probabilities),
             Self::Nearest => nearest::credibility(candidates.rows, candidates.labels, candidates.prototypes),
             Self::Random => random::credibility(candidates.rows.rows(), candidates.seed),
