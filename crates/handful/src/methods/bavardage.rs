@@ -31,7 +31,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`bavardage`](self).
+/// Parameters of `bavardage`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BavardageParams {
     /// What is done to the features first.

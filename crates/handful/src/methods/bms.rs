@@ -30,7 +30,7 @@ use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`bms`](self).
+/// Parameters of `bms`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BmsParams {
     /// What is done to the features first.

@@ -29,7 +29,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::Transform;
 
-/// Parameters of [`bpa`](self).
+/// Parameters of `bpa`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BpaParams {
     /// What is done to the features first.

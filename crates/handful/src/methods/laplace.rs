@@ -19,7 +19,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::Transform;
 
-/// Parameters of [`laplace`](self).
+/// Parameters of `laplace`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LaplaceParams {
     /// What is done to the features first.

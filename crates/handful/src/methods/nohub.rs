@@ -37,7 +37,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`nohub`](self).
+/// Parameters of `nohub`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NohubParams {
     /// What is done to the features first.

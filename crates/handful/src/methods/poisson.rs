@@ -24,7 +24,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`poisson`](self).
+/// Parameters of `poisson`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PoissonParams {
     /// What is done to the features first.

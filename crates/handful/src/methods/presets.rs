@@ -116,7 +116,7 @@ pub fn authors() -> DmIdaParams {
 }
 
 /// `default`: ours. Tuned on the CIFAR-FS validation classes, balanced and with Dirichlet(2) class sizes together, at one
-/// shot and at five: [`equal_sizes`] with the marginal term's class sizes learnt from the pool.
+/// shot and at five: `equal_sizes` with the marginal term's class sizes learnt from the pool.
 pub fn default() -> DmIdaParams {
     let equal = equal_sizes();
     DmIdaParams {
@@ -266,7 +266,7 @@ pub fn unbalanced() -> DmIdaParams {
     }
 }
 
-/// What the ablation's losses share: the features, start and steps of [`equal_sizes`], one fit, no selection.
+/// What the ablation's losses share: the features, start and steps of `equal_sizes`, one fit, no selection.
 pub fn single_fit(kind: ObjectiveKind) -> SingleFitParams {
     let equal = equal_sizes();
     SingleFitParams {

@@ -29,7 +29,7 @@ use crate::solution::{Solution, argmax};
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`stata`](self).
+/// Parameters of `stata`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StataParams {
     /// What is done to the features first.

@@ -28,7 +28,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`unem`](self).
+/// Parameters of `unem`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnemParams {
     /// What is done to the features first.

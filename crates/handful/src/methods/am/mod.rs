@@ -34,7 +34,7 @@ use crate::solution::Solution;
 use crate::task::Task;
 use crate::transform::{Step, Transform};
 
-/// Parameters of [`am`](self).
+/// Parameters of `am`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AmParams {
     /// What is done to the features first.
