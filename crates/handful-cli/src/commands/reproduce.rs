@@ -49,8 +49,8 @@ pub struct ReproduceArgs {
     /// All tasks for every cell, however slow
     #[arg(long)]
     full: bool,
-    /// Preset of dm-ida, and of every other method that has it
-    #[arg(long, default_value = "default")]
+    /// Preset of dm-ida, and of every other method that has it; the paper's tasks have classes of equal size
+    #[arg(long, default_value = "equal-sizes")]
     preset: String,
     /// Seed of the tasks
     #[arg(long, default_value_t = 1)]

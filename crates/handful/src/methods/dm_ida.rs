@@ -65,7 +65,7 @@ impl MethodParams for DmIdaParams {
     type Method = DmIda;
     const NAME: &'static str = "dm-ida";
     const PRESETS: &'static [&'static str] =
-        &["default", "fast", "plain", "balanced", "unbalanced", "authors", "paper"];
+        &["default", "equal-sizes", "fast", "plain", "balanced", "unbalanced", "authors", "paper"];
 
     fn default_preset() -> Self {
         presets::default()
@@ -74,6 +74,7 @@ impl MethodParams for DmIdaParams {
     fn preset(name: &str) -> Option<Self> {
         match name {
             "default" => Some(presets::default()),
+            "equal-sizes" => Some(presets::equal_sizes()),
             "fast" => Some(presets::fast()),
             "plain" => Some(presets::plain()),
             "balanced" => Some(presets::balanced()),
