@@ -172,7 +172,10 @@ impl ImageDataset {
         return encode::jpeg(self.load(image)?, longest, quality)
             .map_err(|reason| DataError::content(name, reason));
         #[cfg(not(feature = "images"))]
-        return Err(DataError::NotBuilt { path: name.to_owned(), format: "images" });
+        {
+            let _ = (longest, quality);
+            Err(DataError::NotBuilt { path: name.to_owned(), format: "images" })
+        }
     }
 }
 
