@@ -120,14 +120,6 @@ pub fn authors() -> DmIdaParams {
 pub fn default() -> DmIdaParams {
     let equal = equal_sizes();
     DmIdaParams {
-        transform: Transform::new(vec![
-            Step::Power,
-            Step::L2,
-            Step::CentreParts,
-            Step::L2,
-            Step::Smooth { neighbours: 10, percent: 60 },
-            Step::L2,
-        ]),
         transform_five_shot: Transform::new(vec![
             Step::Power,
             Step::L2,
