@@ -25,6 +25,13 @@ pub struct Group<'a> {
     pub scores: &'a [Score],
 }
 
+impl<'a> Group<'a> {
+    /// The only group of a table, which does not print its number of labelled rows.
+    pub fn alone(scores: &'a [Score]) -> Self {
+        Self { shots: 0, scores }
+    }
+}
+
 /// One line per method: accuracy with interval, paired difference to the reference with what speaks for it, time, prior
 /// knowledge; columns that the setting gives no figures for are left out.
 pub fn render(scores: &[Score]) -> String {
@@ -37,17 +44,22 @@ pub fn render_within(groups: &[Group<'_>], look: &Look<'_>) -> String {
     align_within(&lines(groups), &best, look)
 }
 
-/// Where the best accuracies stand, as row and column of the table: the highest mean of those with equal knowledge of class
-/// sizes, where there is another to beat.
+/// Where the best accuracies stand in the table.
 fn best(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
     let step = if groups.len() > 1 { group_columns(groups).len() } else { 0 };
+    best_rows(groups).into_iter().map(|(row, group)| (row, 1 + group * step)).collect()
+}
+
+/// The best accuracies, as row and group: the highest mean of those with equal knowledge of class sizes, where there is
+/// another to beat.
+pub(crate) fn best_rows(groups: &[Group<'_>]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (at, group) in groups.iter().enumerate() {
         for (row, score) in group.scores.iter().enumerate() {
             let same = |other: &&Score| other.prior.knows_class_sizes == score.prior.knows_class_sizes;
             let rivals: Vec<&Score> = group.scores.iter().filter(same).collect();
             if rivals.len() > 1 && rivals.iter().all(|rival| rival.accuracy <= score.accuracy) {
-                found.push((row, 1 + at * step));
+                found.push((row, at));
             }
         }
     }
@@ -290,7 +302,7 @@ mod tests {
 
     #[test]
     fn markdown_has_a_rule_and_as_many_cells_in_every_line() {
-        let text = markdown(&[Group { shots: 1, scores: &scores() }]);
+        let text = markdown(&[Group::alone(&scores())]);
         let bars: Vec<usize> = text.lines().map(|line| line.matches('|').count()).collect();
         assert!(bars.windows(2).all(|pair| pair[0] == pair[1]), "{text}");
         assert!(text.contains("| b[x=1,y=2] | 62.50 ± 17.32 | +12.50 ± 17.32 |"), "{text}");
@@ -299,7 +311,7 @@ mod tests {
 
     #[test]
     fn csv_quotes_what_holds_a_comma_and_leaves_missing_figures_empty() {
-        let text = csv(&[Group { shots: 1, scores: &scores() }]);
+        let text = csv(&[Group::alone(&scores())]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0].split(',').count(), lines[1].split(',').count());
         assert!(lines[1].starts_with("a,default,0.5,0,,,,,,,,,,,,1,500,false,false"), "{}", lines[1]);

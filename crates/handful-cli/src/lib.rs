@@ -12,6 +12,7 @@ mod version;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -80,9 +81,32 @@ pub(crate) fn definitions() -> clap::Command {
     Cli::command().long_version(version::long())
 }
 
+/// The arguments as they were typed, for pages that say how they were made.
+static COMMAND_LINE: Mutex<String> = Mutex::new(String::new());
+
+/// The command that is running, as one would type it.
+pub(crate) fn command_line() -> String {
+    COMMAND_LINE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn typed(args: &[OsString]) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+@%".contains(letter);
+    let quoted = |arg: &OsString| {
+        let arg = arg.to_string_lossy();
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg.into_owned()
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::iter::once("handful".to_owned()).chain(args.iter().skip(1).map(quoted));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Runs the command with these arguments, the program's own name first, and returns the exit code.
 pub fn run_from_args(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
+    *COMMAND_LINE.lock().unwrap_or_else(PoisonError::into_inner) = typed(&args);
     match parse(args) {
         Ok(Ok((cli, config))) => finish(run(cli, config.as_ref())),
         Ok(Err(error)) => error::report_usage(&error),

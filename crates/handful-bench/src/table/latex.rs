@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use handful::methods::Setting;
 
-use super::{Group, best, label};
+use super::{Group, best_rows, label};
 use crate::study::Score;
 
 /// The table, ready for `\\input`; needs `\\usepackage{booktabs}`.
@@ -12,9 +12,8 @@ pub fn latex(groups: &[Group<'_>]) -> String {
     let Some(first) = groups.first() else { return String::new() };
     let several = groups.len() > 1;
     let differences = !several && first.scores.iter().any(|score| score.difference.is_some());
-    let best = best(groups);
-    let step = if several { super::group_columns(groups).len() } else { 0 };
-    let is_best = |row: usize, group: usize| best.contains(&(row, 1 + group * step));
+    let best = best_rows(groups);
+    let is_best = |row: usize, group: usize| best.contains(&(row, group));
     let figures = groups.len() + usize::from(differences);
     let mut out = String::from("% \\usepackage{booktabs}\n");
     let _ = writeln!(out, "\\begin{{tabular}}{{l{}}}\n\\toprule", "c".repeat(figures));
