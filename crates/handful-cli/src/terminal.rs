@@ -31,12 +31,6 @@ pub fn complain(sentence: &str) {
     let _ = writeln!(io::stderr(), "{name} {}", printable(sentence));
 }
 
-/// Says on standard error what somebody should know although the work goes on.
-pub fn warn(text: impl std::fmt::Display) {
-    let text = Paint::for_stream(&io::stderr()).warning(&printable(&text.to_string()));
-    let _ = writeln!(io::stderr(), "{text}");
-}
-
 /// Colours, where they are wanted. What is painted must be [`printable`] before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint(bool);

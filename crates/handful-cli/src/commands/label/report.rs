@@ -22,6 +22,7 @@ pub struct Written {
     pub review: Option<PathBuf>,
     pub review_rows: Option<usize>,
     pub model: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     pub changes: Option<Changes>,
 }
 
@@ -143,6 +144,9 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     }
     if let Some(path) = &written.model {
         writeln!(out, "model: {}; label further rows with handful predict", path.display())?;
+    }
+    if let Some(path) = &written.report {
+        writeln!(out, "report: {}", path.display())?;
     }
     if let (Some(path), Some(rows)) = (&written.review, written.review_rows) {
         writeln!(
@@ -282,6 +286,7 @@ fn document(job: &Job, written: &Written, max_error: Option<f64>) -> serde_json:
         "changed": written.changes.as_ref().map(|changes| changes.changed),
         "output": path(&written.output),
         "model": path(&written.model),
+        "report": path(&written.report),
         "review": path(&written.review),
         "review_rows": written.review_rows,
     })
