@@ -178,8 +178,7 @@ fn lines(groups: &[Group<'_>]) -> Vec<Vec<String>> {
 
 /// The columns that every group of several has.
 fn group_columns(groups: &[Group<'_>]) -> Vec<Column> {
-    let any =
-        |has: fn(&Score) -> bool| groups.iter().flat_map(|group| group.scores).any(has);
+    let any = |has: fn(&Score) -> bool| groups.iter().flat_map(|group| group.scores).any(has);
     let mut columns: Vec<Column> = vec![("accuracy %", accuracy)];
     if any(|score| score.macro_accuracy.is_some()) {
         columns.push(("macro %", |score| percent(score.macro_accuracy)));
@@ -204,10 +203,8 @@ fn difference(score: &Score) -> String {
 
 fn cells(scores: &[Score]) -> Vec<Vec<String>> {
     let any = |has: fn(&Score) -> bool| scores.iter().any(has);
-    let mut columns: Vec<Column> = vec![
-        ("method", |score| label(&score.name, &score.preset)),
-        ("accuracy %", accuracy),
-    ];
+    let mut columns: Vec<Column> =
+        vec![("method", |score| label(&score.name, &score.preset)), ("accuracy %", accuracy)];
     if any(|score| score.macro_accuracy.is_some()) {
         columns.push(("macro %", |score| percent(score.macro_accuracy)));
     }
@@ -323,7 +320,10 @@ mod tests {
         let (one, five) = (scores(), scores());
         let groups = [Group { shots: 1, scores: &one }, Group { shots: 5, scores: &five }];
         let text = markdown(&groups);
-        assert!(text.starts_with("| method | 1-shot % | difference | p (t) | ms/task | 5-shot % |"), "{text}");
+        assert!(
+            text.starts_with("| method | 1-shot % | difference | p (t) | ms/task | 5-shot % |"),
+            "{text}"
+        );
         assert_eq!(text.lines().count(), 4, "{text}");
         let csv = csv(&groups);
         assert_eq!(csv.lines().filter(|line| line.starts_with("5,")).count(), 2, "{csv}");

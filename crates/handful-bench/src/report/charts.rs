@@ -4,7 +4,7 @@
 
 use plotters::prelude::*;
 
-use super::plots::{Drawn, GRID, INK, colour, decimals, draw, mark, number, room};
+use super::plots::{Drawn, GRID, INK, colour, decimals, draw, mark, number, outline, room};
 
 const WIDTH: i32 = 400;
 const LEFT: i32 = 14;
@@ -45,7 +45,9 @@ pub fn intervals(lines: &[Line], series: &[String], x_name: &str, zero: bool) ->
     draw((WIDTH as u32, height as u32), |area| {
         let ends = || {
             let values = lines.iter().flat_map(|line| line.values.iter().flatten());
-            values.flat_map(|value| [value.mean - value.half, value.mean + value.half]).chain(zero.then_some(0.0))
+            values
+                .flat_map(|value| [value.mean - value.half, value.mean + value.half])
+                .chain(zero.then_some(0.0))
         };
         let (low, high) = room(ends());
         let x = |value: f64| LEFT + ((value - low) / (high - low) * f64::from(RIGHT - LEFT)).round() as i32;
@@ -127,7 +129,8 @@ pub fn accuracy_against_time(points: &[Timed]) -> String {
     draw((WIDTH as u32, HEIGHT as u32), |area| {
         let log = |value: f64| value.max(1e-6).log10();
         let times = || points.iter().map(|point| log(point.milliseconds));
-        let (low, high) = (times().fold(f64::INFINITY, f64::min).floor(), times().fold(-6.0, f64::max).ceil());
+        let (low, high) =
+            (times().fold(f64::INFINITY, f64::min).floor(), times().fold(-6.0, f64::max).ceil());
         let (low, high) = if low < high { (low, high) } else { (high - 1.0, high) };
         let y = room(points.iter().map(|point| point.accuracy));
         let (left, bottom, top) = (46, HEIGHT - FOOT, 14);
@@ -136,13 +139,20 @@ pub fn accuracy_against_time(points: &[Timed]) -> String {
         for power in low as i32..=high as i32 {
             let at = across(f64::from(power));
             area.draw(&PathElement::new([(at, top), (at, bottom)], GRID.mix(0.35).stroke_width(1)))?;
-            let text = if power < 0 { format!("{:.*}", (-power) as usize, 10f64.powi(power)) } else { format!("{:.0}", 10f64.powi(power)) };
+            let text = if power < 0 {
+                format!("{:.*}", (-power) as usize, 10f64.powi(power))
+            } else {
+                format!("{:.0}", 10f64.powi(power))
+            };
             area.draw(&Text::new(text.clone(), (at - 4 * text.len() as i32, bottom + 6), font(12)))?;
         }
         let digits = decimals(y.1 - y.0);
         for fifth in 0..=4 {
             let value = y.0 + (y.1 - y.0) * f64::from(fifth) / 4.0;
-            area.draw(&PathElement::new([(left, up(value)), (RIGHT, up(value))], GRID.mix(0.35).stroke_width(1)))?;
+            area.draw(&PathElement::new(
+                [(left, up(value)), (RIGHT, up(value))],
+                GRID.mix(0.35).stroke_width(1),
+            ))?;
             let text = number(value, digits);
             area.draw(&Text::new(text.clone(), (left - 6 - 7 * text.len() as i32, up(value) - 7), font(12)))?;
         }
@@ -152,8 +162,11 @@ pub fn accuracy_against_time(points: &[Timed]) -> String {
             area.draw(&mark(at, place, 5, colour(at).filled()))?;
             // On the side that has room, moved down until it covers no other name.
             let length = (7 * point.name.chars().count() as i32).min(RIGHT - left);
-            let x = if place.0 + 9 + length <= RIGHT + 8 { place.0 + 9 } else { (place.0 - 9 - length).max(4) };
-            let clear = |y: i32| taken.iter().all(|&(from, to, other)| (y - other).abs() >= 14 || x > to || x + length < from);
+            let x =
+                if place.0 + 9 + length <= RIGHT + 8 { place.0 + 9 } else { (place.0 - 9 - length).max(4) };
+            let clear = |y: i32| {
+                taken.iter().all(|&(from, to, other)| (y - other).abs() >= 14 || x > to || x + length < from)
+            };
             let free = (0..12).flat_map(|step| [place.1 - 7 + 14 * step, place.1 - 7 - 14 * step]);
             let y = free.filter(|y| *y >= 0 && *y <= bottom - 14).find(|y| clear(*y)).unwrap_or(place.1 - 7);
             taken.push((x, x + length, y));
@@ -166,7 +179,8 @@ pub fn accuracy_against_time(points: &[Timed]) -> String {
 /// Stated against observed: for each bar of probability its mean, the share that was right, and how many there were.
 pub fn reliability(bars: &[(f64, f64, usize)]) -> String {
     draw((380, 330), |area| {
-        let mut chart = super::plots::axes(area, (0.0, 1.0), (0.0, 1.04), ("stated probability", "share right"))?;
+        let mut chart =
+            super::plots::axes(area, (0.0, 1.0), (0.0, 1.04), ("stated probability", "share right"))?;
         chart.draw_series(LineSeries::new([(0.0, 0.0), (1.0, 1.0)], GRID.stroke_width(2)))?;
         let points: Vec<(f64, f64)> = bars.iter().map(|&(stated, right, _)| (stated, right)).collect();
         chart.draw_series(LineSeries::new(points, colour(0).stroke_width(2)))?;
@@ -203,11 +217,13 @@ pub fn map(dots: &[Dot], classes: &[String]) -> String {
             let up = (f64::from(dot.place[1]) - y.0) / (y.1 - y.0);
             (10 + (420.0 * across) as i32, 430 - (420.0 * up) as i32)
         };
-        let shape = |class: usize| class / 6 + class % 6 % 2 * 2;
+        let shape = |class: usize| class / 6;
         for dot in dots.iter().filter(|dot| !dot.given) {
-            let ink = colour(dot.class);
-            let style = if dot.certain { ink.mix(0.75).filled() } else { ink.mix(0.8).stroke_width(1) };
-            area.draw(&mark(shape(dot.class), at(dot), 3, style))?;
+            let (ink, shape) = (colour(dot.class), shape(dot.class));
+            area.draw(&match dot.certain {
+                true => mark(shape, at(dot), 3, ink.mix(0.8).filled()),
+                false => outline(shape, at(dot), 3, ink.stroke_width(1)),
+            })?;
         }
         for dot in dots.iter().filter(|dot| dot.given) {
             area.draw(&mark(shape(dot.class), at(dot), 6, colour(dot.class).filled()))?;
@@ -229,7 +245,9 @@ mod tests {
 
     #[test]
     fn charts_of_nothing_are_drawn_too() {
-        for svg in [intervals(&[], &[], "x", true), accuracy_against_time(&[]), reliability(&[]), map(&[], &[])] {
+        for svg in
+            [intervals(&[], &[], "x", true), accuracy_against_time(&[]), reliability(&[]), map(&[], &[])]
+        {
             assert!(svg.contains("</svg>"), "{svg}");
         }
     }

@@ -204,8 +204,12 @@ pub(super) fn mark<'a>(
 }
 
 /// The outline of a mark.
-fn outline<'a>(shape: usize, at: (i32, i32), size: i32) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
-    let style = INK.stroke_width(2);
+pub(super) fn outline<'a>(
+    shape: usize,
+    at: (i32, i32),
+    size: i32,
+    style: ShapeStyle,
+) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
     if shape.is_multiple_of(5) {
         return Circle::new(at, size, style).into_dyn();
     }
@@ -271,7 +275,7 @@ pub fn task(picture: &Picture, labels: &[usize], joined: &[usize]) -> String {
         }
         for (place, &class) in picture.support.iter().zip(&picture.support_labels) {
             area.draw(&mark(class, at(place), 10, of(class).filled()))?;
-            area.draw(&outline(class, at(place), 10))?;
+            area.draw(&outline(class, at(place), 10, INK.stroke_width(2)))?;
         }
         let font = || ("sans-serif", 15).into_font().color(&INK);
         for (class, name) in picture.classes.iter().enumerate() {

@@ -68,15 +68,17 @@ fn accuracy(out: &mut String, page: &StudyPage<'_>) {
          <span class=\"tag\">sizes</span>: is told how many rows of each class there are.</p>\n",
     );
     out.push_str(&html_table(&table(page)));
-    let value = |score: &Score| {
-        Some(Interval { mean: 100.0 * score.accuracy, half: 100.0 * score.ci95 })
-    };
+    let value = |score: &Score| Some(Interval { mean: 100.0 * score.accuracy, half: 100.0 * score.ci95 });
     let svg = intervals(&lines(page, value), &series(page), "accuracy %, 95% intervals of the means", false);
-    let _ = write!(out, "<div class=\"figures\">{}</div></section>\n", figure(
-        "accuracies",
-        &svg,
-        "Accuracy of every method. The intervals are those of each mean alone: for comparisons look at the differences.",
-    ));
+    let _ = write!(
+        out,
+        "<div class=\"figures\">{}</div></section>\n",
+        figure(
+            "accuracies",
+            &svg,
+            "Accuracy of every method. The intervals are those of each mean alone: for comparisons look at the differences.",
+        )
+    );
 }
 
 fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
@@ -85,7 +87,8 @@ fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
     let mut heading = vec![String::new()];
     for group in page.groups {
         heading.push(if several { format!("{}-shot", group.shots) } else { "accuracy %".to_owned() });
-        heading.extend(["difference", "p (t)", "p (flips)", "wins/ties/losses", "ms a task"].map(str::to_owned));
+        heading
+            .extend(["difference", "p (t)", "p (flips)", "wins/ties/losses", "ms a task"].map(str::to_owned));
     }
     let mut lines = vec![heading];
     let methods = page.groups.first().map_or(&[][..], |group| group.scores);
@@ -102,9 +105,9 @@ fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
             let found = score.significance;
             line.push(found.and_then(|found| found.p_paired_t).map_or_else(none, p_value));
             line.push(found.map(|found| found.p_sign_flip).map_or_else(none, p_value));
-            line.push(found.map_or_else(none, |found| {
-                format!("{}/{}/{}", found.wins, found.ties, found.losses)
-            }));
+            line.push(
+                found.map_or_else(none, |found| format!("{}/{}/{}", found.wins, found.ties, found.losses)),
+            );
             line.push(format!("{:.2}", milliseconds(score)));
         }
         lines.push(line);
@@ -196,11 +199,8 @@ fn parameters(out: &mut String, page: &StudyPage<'_>) {
 }
 
 fn again(out: &mut String, page: &StudyPage<'_>) {
-    let _ = write!(
-        out,
-        "<section id=\"again\"><h2>Run it again</h2>\n<pre>{}</pre>\n<dl>",
-        escape(page.command)
-    );
+    let _ =
+        write!(out, "<section id=\"again\"><h2>Run it again</h2>\n<pre>{}</pre>\n<dl>", escape(page.command));
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for (key, value) in page.about["setting"].as_object().into_iter().flatten() {
         let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escape(key), escape(&text(value)));

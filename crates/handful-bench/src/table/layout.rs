@@ -146,7 +146,13 @@ mod tests {
         let mark = |text: &str| format!("<{text}>");
         let lines = [
             cells(&["method", "accuracy %", "difference", "wins/ties/losses", "knows"]),
-            cells(&["dm-ida:a-long-name[steps=100 rounds=3]", "75.31 ± 0.40", "+1.00 ± 0.20", "10/2/3", "rows"]),
+            cells(&[
+                "dm-ida:a-long-name[steps=100 rounds=3]",
+                "75.31 ± 0.40",
+                "+1.00 ± 0.20",
+                "10/2/3",
+                "rows",
+            ]),
         ];
         for width in 20..120 {
             let look = Look { width: Some(width), clean: &plain, heading: &plain, best: &plain };

@@ -221,7 +221,8 @@ pub fn print(
 ) -> Result<(), CliError> {
     if let Some(path) = &args.report {
         let command = crate::command_line();
-        let page = study_page::render(&StudyPage { about, reference, groups: &groups(&found), command: &command });
+        let page =
+            study_page::render(&StudyPage { about, reference, groups: &groups(&found), command: &command });
         atomic::write(path, |out| out.write_all(page.as_bytes()))?;
     }
     let mut out = std::io::stdout().lock();

@@ -50,7 +50,8 @@ fn of_command(path: &[String], config: Option<&Config>) -> Result<Vec<Line>, Cli
     for name in path {
         command = command.find_subcommand(name).ok_or_else(|| {
             let known = command.get_subcommands().map(Command::get_name);
-            let near = nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            let near =
+                nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"));
             CliError::Usage(format!("config: there is no command {name:?}{near}"))
         })?;
     }

@@ -63,9 +63,7 @@ impl SettingArgs {
         let twice = self.shots.iter().enumerate().find(|(at, shots)| self.shots[..*at].contains(shots));
         match twice {
             Some((_, shots)) => Err(CliError::Usage(format!("--shots: {shots} is there twice"))),
-            None => {
-                Ok(self.shots.iter().map(|&shots| Self { shots: vec![shots], ..self.clone() }).collect())
-            }
+            None => Ok(self.shots.iter().map(|&shots| Self { shots: vec![shots], ..self.clone() }).collect()),
         }
     }
 

@@ -41,19 +41,16 @@ fn section<'a>(root: &'a Command, config: &Config, entry: &Entry) -> Result<&'a 
 }
 
 /// The option that a key names.
-fn option<'a>(
-    command: &'a Command,
-    config: &Config,
-    entry: &Entry,
-    key: &str,
-) -> Result<&'a Arg, CliError> {
+fn option<'a>(command: &'a Command, config: &Config, entry: &Entry, key: &str) -> Result<&'a Arg, CliError> {
     let options = || options(command);
     if let Some(arg) = options().find(|arg| arg.get_long() == Some(key)) {
         return Ok(arg);
     }
     let known: Vec<&str> = options().filter_map(Arg::get_long).collect();
     let place = match entry.section.join(" ") {
-        empty if empty.is_empty() => "an option stands in the section of its command, such as [bench]".to_owned(),
+        empty if empty.is_empty() => {
+            "an option stands in the section of its command, such as [bench]".to_owned()
+        }
         name => format!("handful {name} has no option --{key}{}", did_you_mean(key, &known)),
     };
     Err(config.wrong(entry.line, key, &place))
@@ -97,9 +94,7 @@ fn check(arg: &Arg, config: &Config, entry: &Entry, key: &str) -> Result<(), Cli
 
 fn with_default(command: Command, section: &[String], arg: &Arg, values: &[String]) -> Command {
     match section.split_first() {
-        Some((name, rest)) => {
-            command.mut_subcommand(name, |inner| with_default(inner, rest, arg, values))
-        }
+        Some((name, rest)) => command.mut_subcommand(name, |inner| with_default(inner, rest, arg, values)),
         None => command.mut_arg(arg.get_id().clone(), |arg| {
             arg.default_values(values.iter().map(|value| OsStr::from(value.clone()))).required(false)
         }),

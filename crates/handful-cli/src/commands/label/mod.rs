@@ -220,7 +220,7 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
         written.model = Some(path.clone());
     }
     if let Some(path) = &args.report {
-        page::write(path, &job, args.max_error)?;
+        page::write(path, &args.pool, &job, args.max_error)?;
         written.report = Some(path.clone());
     }
     report::print(args.format, &job, &written, args.max_error)?;

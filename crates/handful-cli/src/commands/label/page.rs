@@ -4,7 +4,6 @@ mod checks;
 mod sheet;
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use handful_bench::report::charts::{Dot, map, reliability};
@@ -21,13 +20,13 @@ const CERTAIN: f32 = 0.9;
 const MOST_DOTS: usize = 4_000;
 
 /// Writes the page.
-pub fn write(path: &Path, job: &Job, max_error: Option<f64>) -> Result<(), CliError> {
-    let page = render(job, max_error)?;
+pub fn write(path: &Path, pool: &Path, job: &Job, max_error: Option<f64>) -> Result<(), CliError> {
+    let page = render(pool, job, max_error)?;
     Ok(atomic::write(path, |out| out.write_all(page.as_bytes()))?)
 }
 
-fn render(job: &Job, max_error: Option<f64>) -> Result<String, CliError> {
-    let file = job.table.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+fn render(pool: &Path, job: &Job, max_error: Option<f64>) -> Result<String, CliError> {
+    let file = pool.file_name().unwrap_or(pool.as_os_str()).to_string_lossy().into_owned();
     let lead = format!(
         "{} rows, {} labels of {} classes given, everything else inferred. Certain here means {}.",
         thousands(job.table.rows()),
@@ -42,7 +41,12 @@ fn render(job: &Job, max_error: Option<f64>) -> Result<String, CliError> {
     if job.pictures.is_some() {
         sections.push(("sheet", "Contact sheet"));
     }
-    sections.extend([("trust", "Trust"), ("map", "Map"), ("check", "Check these"), ("again", "Run it again")]);
+    sections.extend([
+        ("trust", "Trust"),
+        ("map", "Map"),
+        ("check", "Check these"),
+        ("again", "Run it again"),
+    ]);
     let mut body = header("handful label", &file, &lead, &sections);
     summary(&mut body, job, max_error);
     classes(&mut body, job);
@@ -79,8 +83,11 @@ fn summary(out: &mut String, job: &Job, max_error: Option<f64>) {
     let right = left_out.iter().filter(|out| out.predicted == out.class).count();
     let rejected = job.rejected.iter().filter(|rejected| **rejected).count();
     let mut cards = vec![
-        (format!("{:.0}<small> %</small>", percent(certain, rows)), format!("of the rows are certain ({})", thousands(certain))),
-        (thousands(rows - certain), "rows to look at, if you want more".to_owned()),
+        (
+            format!("{:.0}<small> %</small>", percent(certain, rows)),
+            format!("of the rows are certain ({})", thousands(certain)),
+        ),
+        (thousands(rows - certain), "rows left to check".to_owned()),
     ];
     if !left_out.is_empty() {
         cards.push((
@@ -105,13 +112,16 @@ fn summary(out: &mut String, job: &Job, max_error: Option<f64>) {
             Some(share) => format!("the smallest share that could be promised is {:.1} %", 100.0 * share),
             None => "no share of errors could be promised; more labels would help".to_owned(),
         };
+        let estimated = match acceptance.count {
+            0 => String::new(),
+            _ => format!(", with an estimated {:.1} % of errors", 100.0 * acceptance.estimated_error),
+        };
         let _ = writeln!(
             out,
-            "<p>Promised: at most <b>{:.1} %</b> errors among accepted labels, {how}. Accepted: <b>{}</b> inferred labels, \
-             with an estimated {:.1} % of errors, from {} labels left out; {smallest}.</p>",
+            "<p>Promised: at most <b>{:.1} %</b> errors among accepted labels, {how}. Accepted: <b>{}</b> inferred \
+             labels{estimated}. It rests on {} labels left out; {smallest}.</p>",
             100.0 * max_error,
             thousands(acceptance.count),
-            100.0 * acceptance.estimated_error,
             acceptance.labels_left_out
         );
     }
@@ -129,8 +139,9 @@ fn classes(out: &mut String, job: &Job) {
     let mut lines = vec![names.map(str::to_owned).to_vec()];
     let total = job.rejected.iter().filter(|rejected| !**rejected).count();
     for (class, name) in job.given.classes.iter().enumerate() {
-        let of_class =
-            || (0..job.table.rows()).filter(|&row| job.labelling.rows[row].class == class && !job.rejected[row]);
+        let of_class = || {
+            (0..job.table.rows()).filter(|&row| job.labelling.rows[row].class == class && !job.rejected[row])
+        };
         let rows = of_class().count();
         let sum: f64 = of_class().map(|row| f64::from(job.labelling.rows[row].probability)).sum();
         lines.push(vec![
@@ -191,7 +202,9 @@ fn confusion(job: &Job) -> Vec<Vec<String>> {
     let left_out = &job.labelling.left_out;
     let ways = job.given.classes.len();
     let involved = |class: usize| {
-        left_out.iter().any(|out| out.predicted != out.class && (out.class == class || out.predicted == class))
+        left_out
+            .iter()
+            .any(|out| out.predicted != out.class && (out.class == class || out.predicted == class))
     };
     let shown: Vec<usize> = (0..ways).filter(|&class| ways <= MOST || involved(class)).take(MOST).collect();
     let name = |&class: &usize| escape(&job.given.classes[class]);

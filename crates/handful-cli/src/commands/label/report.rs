@@ -13,7 +13,7 @@ use super::columns::line;
 use super::output::OutputFormat;
 use crate::commands::bench::Format;
 use crate::error::CliError;
-use crate::terminal::Printable;
+use crate::terminal::{Paint, Printable};
 
 /// What was written, and what it replaced.
 #[derive(Default)]
@@ -81,9 +81,28 @@ pub fn print(format: Format, job: &Job, written: &Written, max_error: Option<f64
                 .map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        Format::Table => words(&mut Printable::new(&mut out), job, written, max_error)?,
+        Format::Table => {
+            let paint = Paint::for_stream(&out);
+            let mut text = Vec::new();
+            words(&mut Printable::new(&mut text), job, written, max_error)?;
+            for line in String::from_utf8_lossy(&text).lines() {
+                writeln!(out, "{}", if is_warning(line) { paint.warning(line) } else { line.to_owned() })?;
+            }
+        }
     }
     Ok(out.flush()?)
+}
+
+/// Lines that say what to be careful about.
+fn is_warning(line: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = [
+        "check ",
+        "probabilities: uncalibrated",
+        "  with so few labels",
+        "  the smallest share",
+        "  no share of errors",
+    ];
+    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
 }
 
 fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f64>) -> std::io::Result<()> {

@@ -64,5 +64,9 @@ fn doubtful(out: &mut String, job: &Job) {
             format!("{:.2}", label.probability),
         ]);
     }
-    let _ = write!(out, "<p>Given labels that the others contradict; people mislabel, too.</p>\n{}", table(&lines));
+    let _ = write!(
+        out,
+        "<p>Given labels that the others contradict; people mislabel, too.</p>\n{}",
+        table(&lines)
+    );
 }

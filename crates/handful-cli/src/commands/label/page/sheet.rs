@@ -81,7 +81,11 @@ pub fn by_class(out: &mut String, job: &Job) {
             .enumerate()
             .map(|(at, &row)| Tile {
                 row,
-                words: if rows[row].given { "given".to_owned() } else { format!("{:.2}", rows[row].probability) },
+                words: if rows[row].given {
+                    "given".to_owned()
+                } else {
+                    format!("{:.2}", rows[row].probability)
+                },
                 frame: match (rows[row].given, at >= surest) {
                     (true, _) => "given",
                     (false, true) => "doubt",
@@ -89,7 +93,8 @@ pub fn by_class(out: &mut String, job: &Job) {
                 },
             })
             .collect();
-        let _ = writeln!(out, "<h3>{} <small class=\"note\">{} rows</small></h3>", escape(name), of_class.len());
+        let _ =
+            writeln!(out, "<h3>{} <small class=\"note\">{} rows</small></h3>", escape(name), of_class.len());
         tiles(out, job, &list);
     }
     if more > 0 {
