@@ -41,7 +41,9 @@ fn every_command_has_a_man_page() {
     let pages = folder.path().join("man1");
     handful(&["man", pages.to_str().expect("plain")]).succeeded();
     let page = |name: &str| std::fs::read_to_string(pages.join(name)).expect("a page");
-    assert!(page("handful.1").contains("handful\\-bench(1)") || page("handful.1").contains("handful-bench(1)"));
+    assert!(
+        page("handful.1").contains("handful\\-bench(1)") || page("handful.1").contains("handful-bench(1)")
+    );
     assert!(page("handful-bench-tune.1").contains("budget"));
     assert!(page("handful-label.1").contains(".TH"));
     std::fs::write(folder.path().join("file"), "x").expect("written");
@@ -63,9 +65,8 @@ fn colours_come_only_where_they_are_wanted() {
     let folder = tempdir().expect("a folder");
     features(folder.path());
     let bench = ["bench", "features.npz", "--tasks", "5", "--method", "protonet,ridge", "--queries", "5"];
-    let coloured = |variables: &[(&str, &str)]| {
-        run_in(folder.path(), variables, &bench).succeeded().contains('\u{1b}')
-    };
+    let coloured =
+        |variables: &[(&str, &str)]| run_in(folder.path(), variables, &bench).succeeded().contains('\u{1b}');
     assert!(!coloured(&[]), "never on a pipe");
     assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
     assert!(!coloured(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
@@ -108,19 +109,27 @@ fn a_file_sets_defaults_and_the_command_line_wins() {
     features(folder.path());
     let below = folder.path().join("a/b");
     std::fs::create_dir_all(&below).expect("folders");
-    let text = "[bench]\nways = 3\ntasks = 4\nqueries = 5\nmethod = [\"ridge\", \"protonet\"]\nformat = \"json\"\n";
+    let text =
+        "[bench]\nways = 3\ntasks = 4\nqueries = 5\nmethod = [\"ridge\", \"protonet\"]\nformat = \"json\"\n";
     std::fs::write(folder.path().join("handful.toml"), text).expect("written");
     let json = |run: &Run| -> serde_json::Value { serde_json::from_str(run.succeeded()).expect("JSON") };
 
     let found = json(&run_in(&below, &[], &["bench", "../../features.npz"]));
     assert_eq!((&found["setting"]["ways"], &found["setting"]["tasks"]), (&3.into(), &4.into()));
-    assert_eq!((&found["methods"][0]["name"], &found["methods"][1]["name"]), (&"ridge".into(), &"protonet".into()));
+    assert_eq!(
+        (&found["methods"][0]["name"], &found["methods"][1]["name"]),
+        (&"ridge".into(), &"protonet".into())
+    );
     let found = json(&run_in(&below, &[], &["bench", "../../features.npz", "--ways", "2", "--method", "dm"]));
     assert_eq!((&found["setting"]["ways"], &found["setting"]["tasks"]), (&2.into(), &4.into()));
     assert_eq!(found["methods"].as_array().map(Vec::len), Some(1));
 
     let shown = run_in(&below, &[], &["config"]);
-    assert!(shown.succeeded().contains("bench.ways = 3") && shown.stdout.contains("# line 2"), "{}", shown.stdout);
+    assert!(
+        shown.succeeded().contains("bench.ways = 3") && shown.stdout.contains("# line 2"),
+        "{}",
+        shown.stdout
+    );
     let shown = run_in(&below, &[], &["config", "bench"]);
     assert!(shown.succeeded().contains("ways = 3"), "{}", shown.stdout);
     assert!(shown.stdout.lines().any(|line| line.starts_with("seed = 1") && line.ends_with("# default")));

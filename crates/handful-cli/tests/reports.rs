@@ -59,7 +59,9 @@ fn the_page_of_a_study_opens_and_has_its_numbers() {
     let run = handful(&[&["bench", file][..], &args].concat());
     assert!(run.succeeded().contains("1-shot %"), "{}", run.stdout);
     let text = std::fs::read_to_string(&page).expect("a page");
-    for word in ["Paired differences", "Accuracy against time", "handful bench", "--shots 1,5", "dm-ida", "SHA-256"] {
+    for word in
+        ["Paired differences", "Accuracy against time", "handful bench", "--shots 1,5", "dm-ida", "SHA-256"]
+    {
         assert!(text.contains(word), "{word}");
     }
     needs_nothing_else(&text);
@@ -84,7 +86,8 @@ fn the_page_of_a_labelled_table_opens_and_says_how_far_to_trust_it() {
     assert!(!text.contains("Contact sheet"), "a table has no pictures");
     needs_nothing_else(&text);
     browser::open_in_chromium(&page);
-    pool.label(&[&labels], "out.csv", &["--report", labels.to_str().expect("plain")]).refused(&["overwritten"]);
+    pool.label(&[&labels], "out.csv", &["--report", labels.to_str().expect("plain")])
+        .refused(&["overwritten"]);
 }
 
 #[cfg(feature = "vision")]
@@ -92,7 +95,9 @@ fn the_page_of_a_labelled_table_opens_and_says_how_far_to_trust_it() {
 fn the_page_of_labelled_photographs_shows_them() {
     let folder = tempdir().expect("a folder");
     let fixture = |name: &str| {
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../handful-data/tests/fixtures/images").join(name)
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../handful-data/tests/fixtures/images")
+            .join(name)
     };
     let photos = folder.path().join("photos");
     for (from, to) in [
