@@ -53,9 +53,6 @@ pub fn intervals(lines: &[Line], series: &[String], x_name: &str, zero: bool) ->
         let x = |value: f64| LEFT + ((value - low) / (high - low) * f64::from(RIGHT - LEFT)).round() as i32;
         let bottom = height - FOOT;
         ticks(area, low, high, &x, legend, bottom)?;
-        if zero {
-            area.draw(&PathElement::new([(x(0.0), legend), (x(0.0), bottom)], INK.mix(0.7).stroke_width(1)))?;
-        }
         for (at, name) in series.iter().enumerate().filter(|_| series.len() > 1) {
             let place = (LEFT + 6 + 110 * at as i32, 10);
             area.draw(&mark(at, place, 5, colour(at).filled()))?;
@@ -63,6 +60,11 @@ pub fn intervals(lines: &[Line], series: &[String], x_name: &str, zero: bool) ->
         }
         for (row, line) in lines.iter().enumerate() {
             let top = legend + 4 + step * row as i32;
+            // The rule at zero leaves room for the names.
+            if zero {
+                let strips = [(x(0.0), top + NAME), (x(0.0), top + step - 4)];
+                area.draw(&PathElement::new(strips, INK.mix(0.7).stroke_width(1)))?;
+            }
             area.draw(&Text::new(shortened(&line.name), (LEFT, top), font(13)))?;
             for (at, value) in line.values.iter().enumerate() {
                 let Some(value) = value else { continue };
