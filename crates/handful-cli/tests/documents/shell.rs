@@ -71,9 +71,16 @@ pub fn run(page: &Page, programs: &Path) -> Report {
             .output()
             .expect("bash runs");
         report.run += 1;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            report.failed.push(format!("{place}: {}\n{script}{said}", output.status));
+        let said = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let shown: Vec<&str> = if block.language == "console" { shown(&block) } else { Vec::new() };
+        let refused = shown.iter().any(|line| line.starts_with("handful: "));
+        let missing = shown.iter().find(|line| !said.contains(*line));
+        if output.status.success() == refused || missing.is_some() {
+            report.failed.push(format!("{place}: {}, {missing:?} not printed\n{script}{said}", output.status));
             // What follows rests on what this block should have made.
             break;
         }
@@ -97,6 +104,11 @@ fn script(block: &Block) -> String {
     }
     let commands = block.body.lines().filter_map(|line| line.strip_prefix("$ "));
     commands.map(|line| format!("{line}\n")).collect()
+}
+
+/// What a console shows; a line that begins with `handful: ` is an error that the command must end with.
+fn shown(block: &Block) -> Vec<&str> {
+    block.body.lines().filter(|line| !line.starts_with("$ ") && !line.is_empty()).collect()
 }
 
 /// A folder with the programs that blocks find first.
