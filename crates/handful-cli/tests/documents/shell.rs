@@ -64,6 +64,7 @@ pub fn run(page: &Page, programs: &Path) -> Report {
             .current_dir(folder.path())
             .env("PATH", path_with(programs))
             .env("HANDFUL_BUILT", env!("CARGO_BIN_EXE_handful"))
+            .env("REPOSITORY", crate::markdown::root())
             .env("HANDFUL_WEIGHTS", folder.path().join(".weights"))
             .env("XDG_CACHE_HOME", folder.path().join(".cache"))
             .env_remove("VIRTUAL_ENV")
