@@ -15,8 +15,8 @@ const MDBOOK: &str = "0.5.4";
 /// The command that failed.
 pub fn write() -> Result<(), String> {
     // Features and profile of Rust's own tests: what those have compiled is not compiled again.
-    let test = ["test", "--workspace", "--locked", "--test", "documents", "pages_made_from_the_program"];
-    run(cargo().args(test).env("HANDFUL_BLESS", "1"))?;
+    let pages = ["test", "--workspace", "--locked", "--test", "documents", "pages_made_from_the_program"];
+    run(cargo().args(pages).env("HANDFUL_BLESS", "1"))?;
     test()?;
     eprintln!("xtask: open {}", root().join("docs/book/index.html").display());
     Ok(())
