@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from handful import FewShotClassifier
 from plot import COLOURS, document, text
+
+from handful import FewShotClassifier
 
 SIDE, GAP, TOP = 300, 20, 40
 CELLS = 60
@@ -60,7 +61,9 @@ def main() -> None:
             parts.append(f"<circle {place} {look} fill='{COLOURS[truth[row]]}'/>")
     width = 2 * SIDE + 3 * GAP
     target = Path(__file__).parent.parent / "src/pictures/decision.svg"
-    target.write_text(document(width, TOP + SIDE + GAP, parts, "Regions of three classes, without and with unlabelled rows"))
+    target.write_text(
+        document(width, TOP + SIDE + GAP, parts, "Regions of three classes, without and with unlabelled rows")
+    )
 
 
 if __name__ == "__main__":

@@ -75,7 +75,14 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) -> Result<(), String> {
 
 /// An address that a browser would fetch by itself: a script, a picture, a style sheet, a font; not a link.
 fn loads_from_outside(text: &str) -> Option<&str> {
-    let starts = ["src=\"http", "src=\"//", "url(http", "url(\"http", "@import \"http", "<link rel=\"stylesheet\" href=\"http"];
+    let starts = [
+        "src=\"http",
+        "src=\"//",
+        "url(http",
+        "url(\"http",
+        "@import \"http",
+        "<link rel=\"stylesheet\" href=\"http",
+    ];
     let at = starts.iter().find_map(|start| text.find(start))?;
     text[at..].split(['>', ';']).next()
 }

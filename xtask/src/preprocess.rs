@@ -25,7 +25,9 @@ pub fn run() -> Result<(), String> {
         .to_owned();
     let mut book = input.get_mut(1).ok_or("there is no book in the input")?.take();
     chapters(&mut book, &repository)?;
-    std::io::stdout().write_all(book.to_string().as_bytes()).map_err(|error| format!("cannot answer: {error}"))
+    std::io::stdout()
+        .write_all(book.to_string().as_bytes())
+        .map_err(|error| format!("cannot answer: {error}"))
 }
 
 /// Goes through everything that has content and a path, however deep.
@@ -62,7 +64,8 @@ fn page(content: &str, path: &Path, repository: &str) -> Result<String, String> 
 
 fn math(formula: &str) -> Result<String, String> {
     let storage = Storage::new();
-    let config = RenderConfig { display_mode: DisplayMode::Block, annotation: Some(formula), ..Default::default() };
+    let config =
+        RenderConfig { display_mode: DisplayMode::Block, annotation: Some(formula), ..Default::default() };
     let events: Result<Vec<_>, _> = Parser::new(formula, &storage).collect();
     let events = events.map_err(|error| format!("{formula}: {error}"))?;
     let mut drawn = String::new();
@@ -119,7 +122,10 @@ mod tests {
     fn formulas_become_mathml_and_links_out_of_the_book_addresses() {
         let text = "a [b](../../../README.md#x) [c](../other.md)\n\n```math\nx^2\n```\n\n```text\n[d](../../../e)\n```\n";
         let made = page(text, Path::new("guides/f.md"), "https://example.org/r").expect("understood");
-        assert!(made.starts_with("a [b](https://example.org/r/blob/main/README.md#x) [c](../other.md)\n"), "{made}");
+        assert!(
+            made.starts_with("a [b](https://example.org/r/blob/main/README.md#x) [c](../other.md)\n"),
+            "{made}"
+        );
         assert!(made.contains("<math display=\"block\"") && made.contains("<msup>"), "{made}");
         assert!(made.contains("[d](../../../e)"), "{made}");
     }

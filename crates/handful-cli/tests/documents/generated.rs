@@ -45,7 +45,10 @@ fn method(name: &str, presets: &[&str]) -> String {
     let (file, docs) = module_docs(name);
     let mut page = format!("{NOTE}\n\n# {name}\n\n{docs}\n");
     let link = format!("[`{file}`](../../../{file})");
-    let _ = write!(page, "Code: {link}.\n\n## What it knows\n\n| preset | besides the labelled rows |\n|---|---|\n");
+    let _ = write!(
+        page,
+        "Code: {link}.\n\n## What it knows\n\n| preset | besides the labelled rows |\n|---|---|\n"
+    );
     for preset in presets {
         let _ = writeln!(page, "| `{name}:{preset}` | {} |", knowledge(name, preset));
     }
@@ -64,7 +67,11 @@ fn method(name: &str, presets: &[&str]) -> String {
 fn citations(name: &str) -> String {
     let run = handful(&["params", name]);
     let lines: Vec<&str> = run.succeeded().lines().skip_while(|line| !line.starts_with('@')).collect();
-    if lines.is_empty() { String::new() } else { format!("\n## Cite\n\n```bibtex\n{}\n```\n", lines.join("\n")) }
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n## Cite\n\n```bibtex\n{}\n```\n", lines.join("\n"))
+    }
 }
 
 /// The first lines of the file that a method is written in.
@@ -75,7 +82,8 @@ fn module_docs(name: &str) -> (String, String) {
     };
     let folder = "crates/handful/src/methods";
     let candidates = [format!("{folder}/{stem}.rs"), format!("{folder}/{stem}/mod.rs")];
-    let file = candidates.into_iter().find(|file| root().join(file).exists()).expect("a file for each method");
+    let file =
+        candidates.into_iter().find(|file| root().join(file).exists()).expect("a file for each method");
     let text = std::fs::read_to_string(root().join(&file)).expect("a file");
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     let docs: String = lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect();
@@ -87,7 +95,7 @@ fn knowledge(name: &str, preset: &str) -> &'static str {
     match (prior.setting, prior.knows_class_sizes) {
         (Setting::Inductive, _) => "nothing",
         (Setting::UsesUnlabeled, false) => "the unlabelled rows",
-        (Setting::UsesUnlabeled, true) => "the unlabelled rows, and that every class has as many of them",
+        (Setting::UsesUnlabeled, true) => "the unlabelled rows, and that every class has the same number of them",
     }
 }
 
@@ -158,7 +166,8 @@ fn commands() -> String {
 
 fn section(page: &mut String, path: &[&str]) {
     let text = help(path);
-    let _ = write!(page, "\n{} handful {}\n\n```text\n{text}```\n", "#".repeat(1 + path.len()), path.join(" "));
+    let _ =
+        write!(page, "\n{} handful {}\n\n```text\n{text}```\n", "#".repeat(1 + path.len()), path.join(" "));
     for name in subcommands(&text) {
         section(page, &[path, &[&name]].concat());
     }
@@ -172,7 +181,8 @@ fn help(path: &[&str]) -> String {
 
 /// The names under `Commands:`.
 fn subcommands(help: &str) -> Vec<String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let lines =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let first = names.filter_map(|line| line.split_whitespace().next());
     first.filter(|name| *name != "help").map(str::to_owned).collect()

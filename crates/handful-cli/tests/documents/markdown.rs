@@ -122,6 +122,8 @@ impl Page {
                 found.replacements.push((from.trim().to_owned(), to.trim().to_owned()));
             }
         }
+        // The longest first: `--tasks 1000` is also the beginning of `--tasks 10000`.
+        found.replacements.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         found
     }
 

@@ -92,9 +92,10 @@ fn shards(folder: &Path) {
 /// The committed files of other programs.
 fn fixtures(folder: &Path) {
     let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../handful-data/tests/fixtures");
-    for (from, to) in [("malicious/os-system-2.pickle", "evil.pickle"), ("pickle/s2m2-protocol2.plk", "features.plk")] {
-        std::fs::copy(place.join(from), folder.join(to))
-            .unwrap_or_else(|error| panic!("{from}: {error}"));
+    for (from, to) in
+        [("malicious/os-system-2.pickle", "evil.pickle"), ("pickle/s2m2-protocol2.plk", "features.plk")]
+    {
+        std::fs::copy(place.join(from), folder.join(to)).unwrap_or_else(|error| panic!("{from}: {error}"));
     }
 }
 
@@ -113,8 +114,10 @@ fn clusters(classes: usize, rows: usize, shift: usize) -> (Vec<f32>, Vec<i64>) {
 }
 
 fn write_npy(path: &Path, values: &[f32]) {
-    let mut header =
-        format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {COLUMNS}), }}", values.len() / COLUMNS);
+    let mut header = format!(
+        "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {COLUMNS}), }}",
+        values.len() / COLUMNS
+    );
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }

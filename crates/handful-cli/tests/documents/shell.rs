@@ -72,16 +72,15 @@ pub fn run(page: &Page, programs: &Path) -> Report {
             .output()
             .expect("bash runs");
         report.run += 1;
-        let said = format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let said =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let shown: Vec<&str> = if block.language == "console" { shown(&block) } else { Vec::new() };
         let refused = shown.iter().any(|line| line.starts_with("handful: "));
         let missing = shown.iter().find(|line| !said.contains(*line));
         if output.status.success() == refused || missing.is_some() {
-            report.failed.push(format!("{place}: {}, {missing:?} not printed\n{script}{said}", output.status));
+            report
+                .failed
+                .push(format!("{place}: {}, {missing:?} not printed\n{script}{said}", output.status));
             // What follows rests on what this block should have made.
             break;
         }
@@ -91,8 +90,11 @@ pub fn run(page: &Page, programs: &Path) -> Report {
 
 /// Shell blocks of a page and what is run unseen between them, in order.
 fn blocks(page: &Page) -> Vec<Block> {
-    let mut all: Vec<Block> =
-        page.blocks().into_iter().filter(|block| ["sh", "console"].contains(&block.language.as_str())).collect();
+    let mut all: Vec<Block> = page
+        .blocks()
+        .into_iter()
+        .filter(|block| ["sh", "console"].contains(&block.language.as_str()))
+        .collect();
     all.extend(page.hidden());
     all.sort_by_key(|block| block.line);
     all
