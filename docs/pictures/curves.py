@@ -1,4 +1,4 @@
-"""Accuracy against labels given, on the features that come with the program: ``python docs/pictures/curves.py handful``."""
+"""Accuracy against labels given, on the shipped features: ``python docs/pictures/curves.py handful``."""
 
 from __future__ import annotations
 
