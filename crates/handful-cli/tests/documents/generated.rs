@@ -95,7 +95,9 @@ fn knowledge(name: &str, preset: &str) -> &'static str {
     match (prior.setting, prior.knows_class_sizes) {
         (Setting::Inductive, _) => "nothing",
         (Setting::UsesUnlabeled, false) => "the unlabelled rows",
-        (Setting::UsesUnlabeled, true) => "the unlabelled rows, and that every class has the same number of them",
+        (Setting::UsesUnlabeled, true) => {
+            "the unlabelled rows, and that every class has the same number of them"
+        }
     }
 }
 
@@ -151,7 +153,7 @@ fn measured(name: &str) -> String {
 }
 
 /// The help of every command.
-fn commands() -> String {
+pub fn commands() -> String {
     let mut page = format!(
         "{NOTE}\n\n# Commands\n\nWhat `--help` prints, for every command. A command exits with 0 when it has done what was \
          asked, with 2 when\nsomething about the input is wrong, and with 1 when something else went wrong; what went wrong is one \

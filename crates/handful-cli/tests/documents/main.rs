@@ -98,6 +98,28 @@ fn every_page_of_the_book_is_in_its_summary() {
     }
 }
 
+/// Options of other programs that the pages name: cargo's, and those of the scripts in `benches`.
+const OPTIONS_OF_OTHERS: [&str; 6] =
+    ["--draws", "--features", "--jobs", "--no-default-features", "--release", "--timings"];
+
+#[test]
+fn options_named_in_sentences_exist() {
+    let known = generated::commands();
+    let mut unknown = Vec::new();
+    for page in markdown::pages().iter().filter(|page| page.is_run()) {
+        for (line, code) in page.inline_code() {
+            let options = code.split(|c: char| !(c.is_ascii_lowercase() || c == '-'));
+            for option in options.filter(|word| word.starts_with("--") && word.len() > 3) {
+                let there = known.split_whitespace().any(|word| word.trim_end_matches(',') == option);
+                if !there && !OPTIONS_OF_OTHERS.contains(&option) {
+                    unknown.push(format!("{}:{line}: {option}", page.path.display()));
+                }
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "no command has these options: {unknown:#?}");
+}
+
 #[test]
 fn pages_made_from_the_program_are_as_it_would_make_them() {
     let stale = generated::stale();

@@ -136,6 +136,15 @@ impl Page {
         self.prose().into_iter().filter_map(block).collect()
     }
 
+    /// What stands between backticks in sentences, with its lines.
+    pub fn inline_code(&self) -> Vec<(usize, &str)> {
+        let mut found = Vec::new();
+        for (at, text) in self.prose() {
+            found.extend(text.split('`').skip(1).step_by(2).map(|code| (at, code)));
+        }
+        found
+    }
+
     /// Targets of links and pictures, with their lines.
     pub fn links(&self) -> Vec<(usize, String)> {
         let mut links = Vec::new();
