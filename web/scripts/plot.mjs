@@ -1,4 +1,4 @@
-// Draws what five-minutes.mjs prints: `node scripts/plot.mjs < minutes.csv > ../docs/studio-five-minutes.svg`.
+// Draws what five-minutes.mjs prints: `node scripts/plot.mjs < minutes.csv > ../docs/src/pictures/studio-five-minutes.svg`.
 import { readFileSync } from 'node:fs';
 
 const [, ...lines] = readFileSync(0, 'utf8').trim().split('\n');

@@ -57,7 +57,7 @@ fn browser() -> Result<PathBuf, String> {
 }
 
 /// Where a program is.
-fn found(name: &str) -> Option<PathBuf> {
+pub fn found(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file: &PathBuf| Path::is_file(file))
 }

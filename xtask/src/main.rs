@@ -1,21 +1,28 @@
 //! `cargo xtask test`: every test of every language, installing what it needs under `target/`.
 //!
-//! `cargo xtask test rust`, `python` or `browser` runs one of them.
+//! `cargo xtask test rust`, `python`, `browser` or `book` runs one of them. `cargo xtask book` makes the pages that come from
+//! the program and builds the book.
 
+mod book;
 mod browser;
+mod preprocess;
 mod python;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "cargo xtask test [rust | python | browser]…";
+const USAGE: &str = "cargo xtask test [rust | python | browser | book]…, or cargo xtask book";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let asked: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match asked.as_slice() {
-        ["test"] => test(&["rust", "python", "browser"]),
+        ["test"] => test(&["rust", "python", "browser", "book"]),
         ["test", parts @ ..] => test(parts),
+        ["book"] => book::write(),
+        // mdBook asks whether a renderer is supported, then sends the book.
+        ["preprocess", "supports", _] => Ok(()),
+        ["preprocess"] => preprocess::run(),
         _ => Err(format!("usage: {USAGE}")),
     };
     match result {
@@ -33,6 +40,7 @@ fn test(parts: &[&str]) -> Result<(), String> {
             "rust" => rust()?,
             "python" => python::test()?,
             "browser" => browser::test()?,
+            "book" => book::test()?,
             other => return Err(format!("there are no tests of {other:?}; usage: {USAGE}")),
         }
     }

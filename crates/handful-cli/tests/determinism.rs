@@ -1,4 +1,4 @@
-//! The same bytes on every instruction set of this machine and for any number of threads: the table of `docs/robustness.md`.
+//! The same bytes on every instruction set of this machine and for any number of threads: the table of `docs/src/results/robustness.md`.
 
 mod support;
 

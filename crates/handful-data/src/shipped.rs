@@ -1,5 +1,5 @@
 //! Real features that come with the program: the CIFAR-FS novel classes (20 x 600 images) as the `compact` network
-//! sees them, trained on the 64 base classes only. `docs/backbones.md` has the commands that made them.
+//! sees them, trained on the 64 base classes only. `docs/src/results/backbones.md` has the commands that made them.
 
 use std::path::Path;
 

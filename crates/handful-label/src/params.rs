@@ -55,7 +55,7 @@ pub struct LabelParams {
     /// The most parts in which labels are left out; 0 leaves none out and calibrates nothing.
     pub left_out_parts: usize,
     /// How far labels of classes with many are made to count less: 0 counts every label the same, 1 every class.
-    /// Halfway is the cautious choice (`docs/labelling.md`).
+    /// Halfway is the cautious choice (`docs/src/results/labelling.md`).
     pub class_balance: f64,
     /// Look for rows of no class.
     pub look_for_strangers: bool,

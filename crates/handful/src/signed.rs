@@ -3,7 +3,7 @@
 //! The square root (PT-MAP's power transform) evens out the long tails of features that a rectifier made: none of them
 //! negative, many zero, a few large. Features that are signed have no such tails, and a root blows up what is noise
 //! around zero: on the principal components of the CIFAR-FS validation features it costs three points at one shot
-//! (docs/results.md), on a random rotation of them next to nothing.
+//! (docs/src/results/results.md), on a random rotation of them next to nothing.
 
 use crate::scalar::Scalar;
 

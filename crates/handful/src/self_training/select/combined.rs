@@ -1,7 +1,7 @@
 //! IDA and confidence together: the sum of a row's places in the two rankings.
 //!
 //! They err on different rows: IDA knows the shape of the pool and not the classifier, confidence the classifier and not the
-//! pool. As a ranking of single labels the sum is ahead of either (`docs/results.md`). Places instead of values, because
+//! pool. As a ranking of single labels the sum is ahead of either (`docs/src/results/results.md`). Places instead of values, because
 //! the two have no common scale.
 
 /// Sum of the places in both rankings, from 0 to 2; equal values share the mean of their places.
