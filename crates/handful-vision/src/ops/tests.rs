@@ -206,6 +206,20 @@ fn sums_of_residual_blocks_and_their_gradients_are_those_of_burn() {
 }
 
 #[test]
+fn mixtures_of_a_batch_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    // The middle image of an odd batch is mixed with itself.
+    for shape in [[4, 3, 5, 7], [5, 2, 3, 3], [1, 2, 2, 2]] {
+        let x = random(shape, 61, &device);
+        let expected = differentiate([x.clone()], |[x]| x.clone() * 0.7 + x.flip([0]) * 0.3);
+        let found = differentiate([x.clone()], |[x]| blend(x, 0.7));
+        assert_close("output", &found.0, &expected.0);
+        assert_close("gradient", &found.1[0], &expected.1[0]);
+        assert_close("outside training", &values_of(&blend(x.inner(), 0.7)), &expected.0);
+    }
+}
+
+#[test]
 fn activations_keep_what_is_not_a_number() {
     for activation in [Activation::NONE, Activation::RELU, Activation::RELU6] {
         assert!(activation.apply(f32::NAN).is_nan(), "{activation:?}");
