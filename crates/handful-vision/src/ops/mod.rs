@@ -20,6 +20,7 @@ mod pool;
 mod residual;
 mod spare;
 mod sums;
+mod winograd;
 
 use burn::backend::flex::{Flex, FlexTensor};
 use burn::backend::tensor::FloatTensor;

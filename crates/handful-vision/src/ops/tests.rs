@@ -43,12 +43,17 @@ fn differentiate<const N: usize>(
 fn convolutions_and_their_gradients_are_those_of_burn() {
     let device = Device::flex().autodiff();
     // Sizes that are odd, that need several images in a group, strides, and lopsided padding.
-    let cases: [(usize, usize, usize, usize, usize, usize, Padding); 5] = [
+    // The last four are wide enough for Winograd's way: groups of images, bands of rows, lopsided and no padding.
+    let cases: [(usize, usize, usize, usize, usize, usize, Padding); 9] = [
         (3, 2, 4, 7, 3, 1, [(1, 1), (1, 1)]),
         (9, 3, 5, 8, 3, 2, [(1, 1), (1, 1)]),
         (2, 4, 3, 6, 1, 2, [(0, 0), (0, 0)]),
         (2, 3, 4, 9, 3, 2, [(0, 1), (0, 1)]),
         (1, 1, 2, 30, 5, 1, [(2, 2), (2, 2)]),
+        (7, 33, 40, 9, 3, 1, [(1, 1), (1, 1)]),
+        (1, 32, 32, 51, 3, 1, [(1, 1), (1, 1)]),
+        (2, 36, 32, 6, 3, 1, [(0, 1), (2, 0)]),
+        (3, 32, 34, 3, 3, 1, [(0, 0), (0, 0)]),
     ];
     for (batch, channels, filters, size, kernel, stride, padding) in cases {
         let x = random([batch, channels, size, size + 1], 1, &device);
