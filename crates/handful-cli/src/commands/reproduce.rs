@@ -159,7 +159,8 @@ fn embedded_features(dataset: &Path, args: &ReproduceArgs) -> Result<FeatureTabl
     use handful_data::datasets::{Part, open_dataset};
     let networks = args.network.open(args.layer.layer.as_deref(), Unless::Shipped)?;
     let images = open_dataset(dataset, None, Some(Part::Novel))?;
-    Ok(embed(&images, "images", &networks, Cache::None, false)?.table)
+    // The name tells the report, and the choice of printed figures, which dataset it is.
+    Ok(embed(&images, &images.kind().to_string(), &networks, Cache::None, false)?.table)
 }
 
 /// Novel-class features of an image dataset through a backbone.
