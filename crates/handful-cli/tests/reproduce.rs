@@ -131,6 +131,60 @@ fn cross_domain_tasks_come_from_the_other_features() {
     assert_ne!(records[0]["features"]["sha256"], records[0]["run"]["features_sha256"]);
 }
 
+/// Both ways of Table 3 need images of the other dataset only.
+#[test]
+fn cross_domain_tasks_come_from_images_of_another_dataset() {
+    let folder = tempdir().expect("a folder");
+    let (birds, out) = (folder.path().join("CUB_200_2011"), folder.path().join("out"));
+    for class in 0..200 {
+        let name =
+            if class == 0 { "001.Black_footed_Albatross".into() } else { format!("{:03}.Bird", class + 1) };
+        let class_folder = birds.join("images").join(name);
+        std::fs::create_dir_all(&class_folder).expect("a folder");
+        // Only novel classes are looked at, and each has rows for a label, queries, and one more unlabelled.
+        for image in 0..if class % 4 == 3 { 21 } else { 1 } {
+            std::fs::write(class_folder.join(format!("{image}.bmp")), bitmap([class as u8, image, 90]))
+                .expect("written");
+        }
+    }
+    let args = ["--tasks", "1", "--preset", "fast", "--out", text(&out)];
+    let run = |more: &[&str]| handful(&[&["reproduce"], more, &args[..]].concat());
+    run(&["table3", "--cross-dataset", text(&birds)]).succeeded();
+    let records = numbers(&out);
+    assert_eq!(
+        (&records[0]["features"]["name"], &records[0]["features"]["classes"]),
+        (&"cub".into(), &50.into())
+    );
+    assert!(read(out.join("report.md")).contains("--cross-dataset IMAGES"));
+    // The birds' own column of Table 2 stands beside the paper's, and their small classes serve the semi-supervised rows.
+    std::fs::remove_dir_all(&out).expect("removed");
+    let stdout = run(&["table2", "--dataset", text(&birds)]).succeeded();
+    assert!(
+        stdout.contains("paper, CUB, 1-shot") && stdout.contains("the smallest class has 21 rows"),
+        "{stdout}"
+    );
+    std::fs::remove_dir_all(&out).expect("removed");
+    // With weights of the birds' network there need be no features of birds.
+    let weights =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../handful-vision/assets/compact-cifar-fs.safetensors");
+    run(&["table3", "--cross-dataset", text(&birds), "--weights", weights]).succeeded();
+    let records = numbers(&out);
+    assert_eq!(records[0]["features"]["sha256"], records[0]["run"]["features_sha256"]);
+    run(&["table5", "--cross-dataset", text(&birds), "--weights", weights]).refused(&["--dataset"]);
+}
+
+/// A picture of one colour, 8 pixels square.
+fn bitmap(colour: [u8; 3]) -> Vec<u8> {
+    let mut bytes = b"BM".to_vec();
+    for number in [54 + 3 * 64, 0u32, 54, 40, 8, 8] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend([1, 0, 24, 0]);
+    bytes.extend([0; 24]);
+    (0..64).for_each(|_| bytes.extend(colour));
+    bytes
+}
+
 #[test]
 fn wrong_command_lines_are_refused() {
     let folder = tempdir().expect("a folder");
