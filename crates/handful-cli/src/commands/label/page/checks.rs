@@ -45,7 +45,7 @@ pub fn section(out: &mut String, job: &Job) -> Result<(), CliError> {
             format!("{:.2}", rows[row].credibility),
         ]);
     }
-    let _ = write!(out, "{}</section>\n", table(&lines));
+    let _ = writeln!(out, "{}</section>", table(&lines));
     Ok(())
 }
 
