@@ -70,9 +70,9 @@ fn accuracy(out: &mut String, page: &StudyPage<'_>) {
     out.push_str(&html_table(&table(page)));
     let value = |score: &Score| Some(Interval { mean: 100.0 * score.accuracy, half: 100.0 * score.ci95 });
     let svg = intervals(&lines(page, value), &series(page), "accuracy %, 95% intervals of the means", false);
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<div class=\"figures\">{}</div></section>\n",
+        "<div class=\"figures\">{}</div></section>",
         figure(
             "accuracies",
             &svg,
@@ -205,10 +205,10 @@ fn again(out: &mut String, page: &StudyPage<'_>) {
     for (key, value) in page.about["setting"].as_object().into_iter().flatten() {
         let _ = write!(out, "<dt>{}</dt><dd>{}</dd>", escape(key), escape(&text(value)));
     }
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<dt>features</dt><dd>SHA-256 <code>{}</code></dd><dt>version</dt><dd>handful {}</dd><dt>machine</dt>\
-         <dd>{} {}, {} kernels</dd></dl></section>\n",
+         <dd>{} {}, {} kernels</dd></dl></section>",
         escape(&text(&page.about["features"]["sha256"])),
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,

@@ -14,7 +14,6 @@ const NOT_HERE: [&str; 4] = ["config", "no-config", "help", "version"];
 /// # Errors
 /// A command or an option that is not there, or a value that the option does not take; with file, line and key.
 pub fn apply(mut command: Command, config: &Config) -> Result<Command, CliError> {
-    // What the definitions imply (help, global options) is part of them from here on.
     for entry in &config.entries {
         let target = section(&command, config, entry)?;
         let Some(key) = &entry.key else { continue };

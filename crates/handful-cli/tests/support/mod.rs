@@ -22,6 +22,7 @@ pub fn handful(args: &[&str]) -> Run {
         .args(args)
         .env("XDG_CACHE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/caches"))
         .env("HANDFUL_WEIGHTS", concat!(env!("CARGO_TARGET_TMPDIR"), "/no-weights"))
+        .env("XDG_CONFIG_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/no-config"))
         .env_remove("VIRTUAL_ENV")
         .env_remove("CONDA_PREFIX")
         .output()

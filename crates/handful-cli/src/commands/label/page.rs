@@ -184,9 +184,9 @@ fn trust(out: &mut String, job: &Job) {
         .filter(|bar| bar.2 > 0)
         .map(|(sum, right, count)| (sum / count as f64, right as f64 / count as f64, count))
         .collect();
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<div class=\"figures\">{}</div></section>\n",
+        "<div class=\"figures\">{}</div></section>",
         figure(
             "reliability",
             &reliability(&bars),
@@ -232,7 +232,8 @@ fn pool_map(out: &mut String, job: &Job) -> Result<(), CliError> {
     }
     let step = job.table.rows().div_ceil(MOST_DOTS).max(1);
     let dots = drawn.places().into_iter().zip(&job.labelling.rows).enumerate();
-    let dots = dots.filter(|(row, (_, label))| (row % step == 0 || label.given) && !job.rejected[*row]);
+    let dots =
+        dots.filter(|(row, (_, label))| (row.is_multiple_of(step) || label.given) && !job.rejected[*row]);
     let dots: Vec<Dot> = dots
         .map(|(row, (place, label))| Dot {
             place,

@@ -31,7 +31,7 @@ pub fn section(out: &mut String, job: &Job) -> Result<(), CliError> {
     if job.pictures.is_some() {
         let tile = |&row: &usize| Tile {
             row,
-            words: format!("{} {:.2}", suggested(row), rows[row].probability),
+            words: format!("{:.2} {}", rows[row].probability, suggested(row)),
             frame: "",
         };
         tiles(out, job, &shown.iter().map(tile).collect::<Vec<_>>());
@@ -45,7 +45,7 @@ pub fn section(out: &mut String, job: &Job) -> Result<(), CliError> {
             format!("{:.2}", rows[row].credibility),
         ]);
     }
-    let _ = write!(out, "{}</section>\n", table(&lines));
+    let _ = writeln!(out, "{}</section>", table(&lines));
     Ok(())
 }
 
