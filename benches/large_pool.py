@@ -1,6 +1,6 @@
 """A made-up pool of any size for `handful label`: features, a few labels, and a check of the answer.
 
-    python benches/large_pool.py make FOLDER --rows 1000000 --dim 640 --classes 100 --per-class 5
+    python benches/large_pool.py make FOLDER --rows 1000000 --dim 640 --classes 100 --per-class 5 [--half]
     /usr/bin/time -v handful label FOLDER/pool.npy --labels FOLDER/labels.csv -o FOLDER/labelled.csv
     python benches/large_pool.py check FOLDER
 
@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 
-def make(folder, rows, dim, classes, per_class, seed):
+def make(folder, rows, dim, classes, per_class, seed, element):
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(seed)
     shared = chance.standard_normal((24, dim), dtype=np.float32)
     centres = 0.8 * chance.standard_normal((classes, dim), dtype=np.float32)
     shares = chance.uniform(1, 4, classes)
     truth = chance.choice(classes, rows, p=shares / shares.sum()).astype(np.int16)
-    pool = np.lib.format.open_memmap(folder / "pool.npy", mode="w+", dtype=np.float32, shape=(rows, dim))
+    pool = np.lib.format.open_memmap(folder / "pool.npy", mode="w+", dtype=element, shape=(rows, dim))
     for start in range(0, rows, 20_000):
         part = truth[start:start + 20_000]
         noise = 1.5 * chance.standard_normal((len(part), dim), dtype=np.float32)
@@ -57,8 +57,10 @@ parser.add_argument("--dim", type=int, default=640)
 parser.add_argument("--classes", type=int, default=100)
 parser.add_argument("--per-class", type=int, default=5)
 parser.add_argument("--seed", type=int, default=1)
+parser.add_argument("--half", action="store_true", help="write 16-bit floats")
 args = parser.parse_args()
 if args.what == "make":
-    make(args.folder, args.rows, args.dim, args.classes, args.per_class, args.seed)
+    element = np.float16 if args.half else np.float32
+    make(args.folder, args.rows, args.dim, args.classes, args.per_class, args.seed, element)
 else:
     check(args.folder)

@@ -8,8 +8,11 @@ of one machine, byte for byte, and work that is lost with a machine is done agai
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from os import PathLike
+from os import PathLike, replace
+from pathlib import Path
+from shutil import rmtree
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -21,13 +24,17 @@ from handful._encoding import is_unlabeled
 from handful._few_shot import FewShotClassifier
 from handful._labelling import Labelling
 from handful._method import Method
+from handful._reproduce import reproduce as _reproduce_here
 from handful._tasks import TaskList
 from handful._types import Classes, Flags, Floats
 
-__all__ = ["TuneResult", "bench", "embed_dataset", "label_dataset", "sampled", "tune"]
+__all__ = ["TuneResult", "bench", "embed_dataset", "label_dataset", "reproduce", "sampled", "tune"]
 
 # Ray gives up on a task after a few lost machines; a study of hours should not.
 _RETRIES = 20
+
+# What `reproduce all` computes, each by itself: they share no cell.
+_TARGETS = ("table1", "table2", "table3", "table4", "table5", "table6", "figure1", "theorem3", "picture", "differences")
 
 
 def sampled(ids: Any, share: float, seed: int = 1) -> Flags:
@@ -99,7 +106,8 @@ def label_dataset(
     batch_size : int, default=8192
         Rows labelled at a time.
     output : path, default=None
-        Write the labels there as Parquet.
+        Write the labels there as Parquet: all of them, or none. Every machine must see the folder. An address such as
+        ``s3://bucket/labels`` is written by Ray, part by part.
 
     Returns
     -------
@@ -110,6 +118,8 @@ def label_dataset(
     ------
     ValueError
         A column that is not there, labels of rows that are not, names that are there twice in the sample.
+    OSError
+        ``output`` cannot be written, or has files of Parquet already.
     """
     import ray
 
@@ -162,9 +172,30 @@ def label_dataset(
 
     labelled = ds.map_batches(label, batch_size=batch_size, batch_format="numpy")
     if output is not None:
-        labelled.write_parquet(str(output))
+        _write_whole(labelled, str(output))
         return ray.data.read_parquet(str(output))
     return labelled
+
+
+def _write_whole(ds: Any, output: str) -> None:
+    """Write all of a dataset or nothing: its files get their place when every one of them is whole."""
+    if "://" in output:
+        ds.write_parquet(output)
+        return
+    folder = Path(output)
+    if any(folder.glob("*.parquet")):
+        raise FileExistsError(f"{folder} has labels already; give another folder or remove them")
+    folder.mkdir(parents=True, exist_ok=True)
+    unfinished = folder / f".unfinished-{uuid4().hex}"
+    try:
+        ds.write_parquet(str(unfinished))
+        for part in sorted(unfinished.glob("*.parquet")):
+            part.rename(folder / part.name)
+    except Exception as error:
+        cause = error if error.__cause__ is None else error.__cause__
+        raise OSError(f"{folder} could not be written, and nothing is left in it: {cause}") from error
+    finally:
+        rmtree(unfinished, ignore_errors=True)
 
 
 def _is_given(values: Any) -> Flags:
@@ -355,3 +386,74 @@ def tune(
     accuracies = [score["accuracy"] for score in result.scores]
     best = max(range(len(points)), key=lambda at: accuracies[at])
     return TuneResult(points[best], accuracies[best], result)
+
+
+def reproduce(
+    runs: Mapping[str, str | PathLike[str] | Mapping[str, Any] | None],
+    output: str | PathLike[str] = "reproduction",
+    *,
+    targets: Sequence[str] = _TARGETS,
+    tasks: int = 10_000,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Path]:
+    """Compute the paper's tables and figures for several datasets and backbones as one job.
+
+    Every table of every run is a task of its own. Run the same job again after a stop: what is finished is not computed
+    again, cell by cell.
+
+    Parameters
+    ----------
+    runs : dict
+        A name for each run, and its features: a path, None for those that come with the package, or a dict of options
+        of ``handful reproduce`` (``{"features": ..., "cross_features": ..., "benchmark": "cub"}``).
+    output : path, default="reproduction"
+        A folder that every machine sees; each run has one of its own in it, with results and report.
+    targets : sequence of str
+        Which tables and figures.
+    tasks : int, default=10000
+        Tasks per cell.
+    options : dict, default=None
+        Options of all runs.
+
+    Returns
+    -------
+    dict of Path
+        The folder of each run.
+
+    Examples
+    --------
+    >>> from handful.ray import reproduce
+    >>> reproduce({"cifar-fs": "cifar-fs.npz", "cub": {"features": "cub.npz", "benchmark": "cub"}})  # doctest: +SKIP
+    """
+    import ray
+
+    if not runs or not targets:
+        raise ValueError("there is nothing to compute: give at least one run and one target")
+
+    def of_run(name: str) -> dict[str, Any]:
+        given = runs[name]
+        return dict(options or {}) | (dict(given) if isinstance(given, Mapping) else {"features": given})
+
+    def work(target: str, folder: str, settings: dict[str, Any], tasks: int) -> None:
+        _reproduce_here(target, folder, tasks=tasks, options=settings | {"threads": 1}, verbose=False)
+
+    root = Path(output).resolve()
+    remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(work)
+    parts = {name: [root / name / "parts" / target for target in targets] for name in runs}
+    ray.get([
+        remote.remote(target, str(folder), of_run(name), tasks)
+        for name, folders in parts.items()
+        for target, folder in zip(targets, folders, strict=True)
+    ])
+    for name, folders in parts.items():
+        _gather_results(root / name, folders)
+        _reproduce_here("report", root / name, tasks=tasks, options=of_run(name), verbose=False)
+    return {name: root / name for name in runs}
+
+
+def _gather_results(folder: Path, parts: Sequence[Path]) -> None:
+    """Put the results of the parts into one file, as if one process had appended them in this order."""
+    lines = [file.read_bytes() for file in (part / "results.jsonl" for part in parts) if file.exists()]
+    unfinished = folder / f".unfinished-{uuid4().hex}"
+    unfinished.write_bytes(b"".join(lines))
+    replace(unfinished, folder / "results.jsonl")

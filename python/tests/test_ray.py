@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import subprocess
 import threading
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 import handful
@@ -33,27 +38,42 @@ def cluster():
 
 
 class Lost:
-    """A further node that is killed after some seconds of the work."""
+    """A further node that is killed in the middle of its work."""
 
-    def __init__(self, cluster, seconds):
-        self.cluster, self.seconds = cluster, seconds
+    def __init__(self, cluster):
+        self.cluster = cluster
 
     def __enter__(self):
-        node = self.cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
+        self.node = self.cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
         self.cluster.wait_for_nodes()
-        self.killed = False
-
-        def kill():
-            self.cluster.remove_node(node, allow_graceful=False)
-            self.killed = True
-
-        self.timer = threading.Timer(self.seconds, kill)
-        self.timer.start()
+        self.killed_while, self.over = None, False
+        self.watch = threading.Thread(target=self.kill_in_the_middle)
+        self.watch.start()
         return self
 
+    def work(self):
+        """What the node's worker is at: Ray writes it where processes are listed."""
+        raylet = psutil.Process(self.node.all_processes["raylet"][0].process.pid)
+        for worker in raylet.children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                title = " ".join(worker.cmdline())
+                if title.startswith("ray::") and "IDLE" not in title:
+                    return title
+        return None
+
+    def kill_in_the_middle(self):
+        while not self.over:
+            at_work = self.work()
+            if at_work:
+                self.killed_while = at_work
+                self.cluster.remove_node(self.node, allow_graceful=False)
+                return
+            time.sleep(0.02)
+
     def __exit__(self, *exception):
-        self.timer.join()
-        assert self.killed
+        self.over = True
+        self.watch.join()
+        assert self.killed_while, "the work was over before the node had any"
 
 
 def timeless(result):
@@ -74,7 +94,7 @@ def test_a_study_is_that_of_one_machine(cluster, demo):
 
 def test_a_lost_node_changes_nothing_of_a_study(cluster, demo):
     alone = handful.bench(demo, ["dm-ida"], tasks=1500, progress=False)
-    with Lost(cluster, 3.0):
+    with Lost(cluster):
         spread = on_ray.bench(demo, ["dm-ida"], tasks=1500, parts=60)
     assert timeless(spread) == timeless(alone)
 
@@ -132,9 +152,56 @@ def test_a_lost_node_changes_nothing_of_labels(cluster, pool):
         time.sleep(0.5)
         return batch
 
-    with Lost(cluster, 6.0):
+    with Lost(cluster):
         slow = dataset(X, y, 20).map_batches(slowly, batch_size=50)
         check_labels(on_ray.label_dataset(slow, "label", sample=400, batch_size=50), X, y, 400)
+
+
+def test_a_full_disk_leaves_nothing_half_written(cluster, pool, tmp_path):
+    X, _, y = pool
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small disk can be made by root alone")
+    try:
+        with pytest.raises(OSError, match=f"{disk}/labels could not be written, and nothing is left"):
+            on_ray.label_dataset(dataset(X, y, 5), "label", sample=400, output=disk / "labels")
+        assert list((disk / "labels").iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+    labelled = on_ray.label_dataset(dataset(X, y, 5), "label", sample=400, output=tmp_path / "labels")
+    check_labels(labelled, X, y, 400)
+    with pytest.raises(FileExistsError, match="has labels already"):
+        on_ray.label_dataset(dataset(X, y, 5), "label", sample=400, output=tmp_path / "labels")
+
+
+def test_tables_of_several_runs_are_those_of_one_machine_and_go_on(cluster, tmp_path):
+    runs = {"shipped": None, "unbalanced": {"preset": "balanced"}}
+    targets = ["table1", "table6"]
+    folders = on_ray.reproduce(runs, tmp_path / "all", targets=targets, tasks=6)
+
+    def cells(folder):
+        rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+        return [{k: v for k, v in row.items() if k not in ("seconds", "machine")} for row in rows]
+
+    for name, settings in runs.items():
+        alone = tmp_path / f"alone-{name}"
+        for target in targets:
+            handful.reproduce(target, alone, tasks=6, options=settings, verbose=False)
+        assert cells(folders[name]) == cells(alone)
+        assert (folders[name] / "report.html").exists()
+    # A stop in the middle of a line; and a table that had not begun.
+    part = folders["shipped"] / "parts" / "table6" / "results.jsonl"
+    whole = part.read_bytes()
+    part.write_bytes(whole[: len(whole) // 2])
+    before = cells(folders["shipped"])
+    kept = whole[: len(whole) // 2].rsplit(b"\n", 1)[0]
+    on_ray.reproduce(runs, tmp_path / "all", targets=targets, tasks=6)
+    assert cells(folders["shipped"]) == before
+    assert part.read_bytes().startswith(kept), "what was finished is not computed again"
+    with pytest.raises(ValueError, match="nothing to compute"):
+        on_ray.reproduce({})
 
 
 def test_images_of_a_dataset_are_embedded_as_by_one_machine(cluster):

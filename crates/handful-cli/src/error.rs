@@ -7,7 +7,7 @@ use handful_bench::study::StudyError;
 use handful_data::DataError;
 use handful_data::atomic::WriteError;
 
-use crate::terminal::note;
+use crate::terminal::complain;
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
@@ -105,9 +105,14 @@ fn nearest_known(error: &ParamError) -> Option<String> {
         ParamError::UnknownPreset { preset, known, .. } => (preset, known),
         _ => return None,
     };
-    let similarity = |candidate: &&str| strsim::jaro_winkler(given, candidate);
-    let best = known.split(", ").max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
-    (similarity(&best) > 0.7).then(|| best.to_owned())
+    nearest(given, known.split(", ")).map(str::to_owned)
+}
+
+/// The name closest to one that was given, if any is close.
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let similarity = |candidate: &str| strsim::jaro_winkler(given, candidate);
+    let best = known.into_iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(best) > 0.7).then_some(best)
 }
 
 /// Whether an error says that the reader of our output is gone; the writer of CSV wraps it in an error of its own.
@@ -137,13 +142,18 @@ pub fn report_usage(error: &clap::Error) -> u8 {
             2
         }
         _ => {
-            let text = error.to_string();
-            let paragraphs = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
-            let sentence = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
-            note(format_args!("handful: {}", sentence.trim_start_matches("error: ")));
+            complain(&sentence_of(error));
             2
         }
     }
+}
+
+/// What clap says in one sentence.
+pub fn sentence_of(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraphs = text.split("\n\n").take_while(|part| !part.starts_with("Usage:"));
+    let sentence = paragraphs.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
+    sentence.trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

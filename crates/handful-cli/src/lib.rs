@@ -3,15 +3,20 @@
 //! A library, so that the Python package carries the same command without a second binary.
 
 mod commands;
+mod config;
 mod error;
 mod memory;
 mod progress;
 mod terminal;
+mod version;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use config::Config;
 use error::CliError;
 
 /// Label everything from a handful of examples.
@@ -20,6 +25,12 @@ use error::CliError;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Take defaults from this file instead of the nearest handful.toml
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Configuration")]
+    config: Option<PathBuf>,
+    /// Take no defaults from any file
+    #[arg(long, global = true, help_heading = "Configuration")]
+    no_config: bool,
 }
 
 #[derive(Subcommand)]
@@ -57,21 +68,72 @@ enum Command {
     /// Train a backbone on the base classes of an image dataset
     #[cfg(feature = "vision")]
     Train(commands::train::TrainArgs),
+    /// Print which defaults are in force, and where each comes from
+    Config(commands::config::ConfigArgs),
+    /// Print a script that completes this command's arguments in a shell
+    Completions(commands::completions::CompletionsArgs),
+    /// Write man pages, one for each command
+    Man(commands::man::ManArgs),
+}
+
+/// The definitions of every command and option: what is parsed, completed and documented.
+pub(crate) fn definitions() -> clap::Command {
+    Cli::command().long_version(version::long())
+}
+
+/// The arguments as they were typed, for pages that say how they were made.
+static COMMAND_LINE: Mutex<String> = Mutex::new(String::new());
+
+/// The command that is running, as one would type it.
+pub(crate) fn command_line() -> String {
+    COMMAND_LINE.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn typed(args: &[OsString]) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+@%".contains(letter);
+    let quoted = |arg: &OsString| {
+        let arg = arg.to_string_lossy();
+        if !arg.is_empty() && arg.chars().all(plain) {
+            arg.into_owned()
+        } else {
+            format!("'{}'", arg.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::iter::once("handful".to_owned()).chain(args.iter().skip(1).map(quoted));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Runs the command with these arguments, the program's own name first, and returns the exit code.
 pub fn run_from_args(args: impl IntoIterator<Item = OsString>) -> u8 {
-    match Cli::try_parse_from(args) {
-        Ok(cli) => match run(cli.command) {
-            Ok(()) => 0,
-            // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
-            Err(CliError::Output(error)) if error::is_closed_pipe(&error) => 0,
-            Err(error) => {
-                terminal::note(format_args!("handful: {error}"));
-                error.exit_code()
-            }
-        },
-        Err(error) => error::report_usage(&error),
+    let args: Vec<OsString> = args.into_iter().collect();
+    *COMMAND_LINE.lock().unwrap_or_else(PoisonError::into_inner) = typed(&args);
+    match parse(args) {
+        Ok(Ok((cli, config))) => finish(run(cli, config.as_ref())),
+        Ok(Err(error)) => error::report_usage(&error),
+        Err(error) => finish(Err(error)),
+    }
+}
+
+/// Arguments over defaults from a file; the inner error is clap's, which may be help that was asked for.
+fn parse(args: Vec<OsString>) -> Result<Result<(Cli, Option<Config>), clap::Error>, CliError> {
+    let config = config::find(&args)?;
+    let command = match &config {
+        Some(config) => config::apply(definitions(), config)?,
+        None => definitions(),
+    };
+    let parsed = command.try_get_matches_from(args);
+    Ok(parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, config))))
+}
+
+fn finish(result: Result<(), CliError>) -> u8 {
+    match result {
+        Ok(()) => 0,
+        // Whoever read our output has closed it (`handful … | head`): there is nobody left to tell.
+        Err(CliError::Output(error)) if error::is_closed_pipe(&error) => 0,
+        Err(error) => {
+            terminal::complain(&error.to_string());
+            error.exit_code()
+        }
     }
 }
 
@@ -88,10 +150,10 @@ fn keep_freed_buffers() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(JUST_BELOW_THE_LIMIT)));
 }
 
-fn run(command: Command) -> Result<(), CliError> {
+fn run(cli: Cli, config: Option<&Config>) -> Result<(), CliError> {
     keep_freed_buffers();
     handful::forced_path().map_err(CliError::usage)?;
-    match command {
+    match cli.command {
         Command::Demo(args) => commands::demo::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Label(args) => commands::label::run(&args),
@@ -111,5 +173,8 @@ fn run(command: Command) -> Result<(), CliError> {
         Command::Weights(args) => commands::weights::run(&args),
         #[cfg(feature = "vision")]
         Command::Train(args) => commands::train::run(&args),
+        Command::Config(args) => commands::config::run(&args, config),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     }
 }

@@ -44,35 +44,7 @@ fn all_runs_without_data_and_says_what_it_runs_on_and_leaves_out() {
     {
         assert!(out.join(file).exists(), "{file}");
     }
-    open_in_chromium(&out.join("report.html"));
-}
-
-/// Opens a page at desktop width in light and at phone width in dark colours; nothing may be written to its console.
-fn open_in_chromium(page: &Path) {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let Some(browser) = names.iter().find(|name| {
-        Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
-    }) else {
-        eprintln!("skipped: chromium is not installed, so the page was not opened in it");
-        return;
-    };
-    let profile = tempdir().expect("a folder");
-    for (width, scheme) in [("1280,900", ""), ("390,844", "--blink-settings=preferredColorScheme=0")] {
-        let shot = profile.path().join("page.png");
-        let mut command = Command::new(browser);
-        command
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg(format!("--window-size={width}"))
-            .arg(format!("--screenshot={}", shot.display()))
-            .args(Some(scheme).filter(|scheme| !scheme.is_empty()))
-            .arg(format!("file://{}", page.canonicalize().expect("there").display()));
-        let output = command.output().expect("the browser runs");
-        let log = String::from_utf8_lossy(&output.stderr);
-        assert!(!log.contains("CONSOLE"), "the page complains at {width}: {log}");
-        let bytes = std::fs::read(&shot).expect("a screenshot");
-        assert!(bytes.len() > 20_000, "the page is blank at {width}: {} bytes", bytes.len());
-    }
+    support::browser::open_in_chromium(&out.join("report.html"));
 }
 
 #[test]
@@ -157,6 +129,60 @@ fn cross_domain_tasks_come_from_the_other_features() {
     let records = numbers(&out);
     assert_eq!(records[0]["features"]["rows"], 180);
     assert_ne!(records[0]["features"]["sha256"], records[0]["run"]["features_sha256"]);
+}
+
+/// Both ways of Table 3 need images of the other dataset only.
+#[test]
+fn cross_domain_tasks_come_from_images_of_another_dataset() {
+    let folder = tempdir().expect("a folder");
+    let (birds, out) = (folder.path().join("CUB_200_2011"), folder.path().join("out"));
+    for class in 0..200 {
+        let name =
+            if class == 0 { "001.Black_footed_Albatross".into() } else { format!("{:03}.Bird", class + 1) };
+        let class_folder = birds.join("images").join(name);
+        std::fs::create_dir_all(&class_folder).expect("a folder");
+        // Only novel classes are looked at, and each has rows for a label, queries, and one more unlabelled.
+        for image in 0..if class % 4 == 3 { 21 } else { 1 } {
+            std::fs::write(class_folder.join(format!("{image}.bmp")), bitmap([class as u8, image, 90]))
+                .expect("written");
+        }
+    }
+    let args = ["--tasks", "1", "--preset", "fast", "--out", text(&out)];
+    let run = |more: &[&str]| handful(&[&["reproduce"], more, &args[..]].concat());
+    run(&["table3", "--cross-dataset", text(&birds)]).succeeded();
+    let records = numbers(&out);
+    assert_eq!(
+        (&records[0]["features"]["name"], &records[0]["features"]["classes"]),
+        (&"cub".into(), &50.into())
+    );
+    assert!(read(out.join("report.md")).contains("--cross-dataset IMAGES"));
+    // The birds' own column of Table 2 stands beside the paper's, and their small classes serve the semi-supervised rows.
+    std::fs::remove_dir_all(&out).expect("removed");
+    let stdout = run(&["table2", "--dataset", text(&birds)]).succeeded();
+    assert!(
+        stdout.contains("paper, CUB, 1-shot") && stdout.contains("the smallest class has 21 rows"),
+        "{stdout}"
+    );
+    std::fs::remove_dir_all(&out).expect("removed");
+    // With weights of the birds' network there need be no features of birds.
+    let weights =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../handful-vision/assets/compact-cifar-fs.safetensors");
+    run(&["table3", "--cross-dataset", text(&birds), "--weights", weights]).succeeded();
+    let records = numbers(&out);
+    assert_eq!(records[0]["features"]["sha256"], records[0]["run"]["features_sha256"]);
+    run(&["table5", "--cross-dataset", text(&birds), "--weights", weights]).refused(&["--dataset"]);
+}
+
+/// A picture of one colour, 8 pixels square.
+fn bitmap(colour: [u8; 3]) -> Vec<u8> {
+    let mut bytes = b"BM".to_vec();
+    for number in [54 + 3 * 64, 0u32, 54, 40, 8, 8] {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes.extend([1, 0, 24, 0]);
+    bytes.extend([0; 24]);
+    (0..64).for_each(|_| bytes.extend(colour));
+    bytes
 }
 
 #[test]

@@ -201,6 +201,22 @@ fn real_cifar_fs_and_fc100() {
 }
 
 #[test]
+fn cub_archive_has_the_images_of_the_canonical_split() {
+    let Some(archive) = common::shared_data("CUB_200_2011.88px.tar") else { return };
+    for (part, classes, images) in
+        [(Part::Base, 100, 5_885), (Part::Validation, 50, 2_950), (Part::Novel, 50, 2_953)]
+    {
+        let dataset = open(&archive, part);
+        assert_eq!(
+            (dataset.kind(), dataset.classes().len(), dataset.len()),
+            (DatasetKind::Cub, classes, images)
+        );
+        let image = dataset.load(images - 1).expect("a photograph");
+        assert_eq!(image.width.min(image.height), 88, "{part:?}");
+    }
+}
+
+#[test]
 fn real_omniglot() {
     let Some(path) = common::shared_data("omniglot") else { return };
     for (part, characters) in [(Part::Base, 964), (Part::Novel, 659)] {

@@ -215,12 +215,12 @@ impl Scores {
 
     /// A Markdown table.
     fn markdown(&self) -> String {
-        table::markdown(&self.scores)
+        table::markdown(&[table::Group::alone(&self.scores)])
     }
 
     /// Comma-separated values.
     fn csv(&self) -> String {
-        table::csv(&self.scores)
+        table::csv(&[table::Group::alone(&self.scores)])
     }
 
     /// The name of each method, with what sets it apart from its default.

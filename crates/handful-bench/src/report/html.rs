@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
+use super::page::{self, escape, thousands};
 use super::{CellView, Check, Report, Section, TableView, Verdict, rerun};
-
-const STYLE: &str = include_str!("../../assets/report.css");
 
 /// Renders the whole page.
 pub fn render(report: &Report) -> String {
@@ -16,13 +15,7 @@ pub fn render(report: &Report) -> String {
     }
     parameters(&mut body, report);
     rerun(&mut body, report);
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>Reproduction: dependency maximisation and instance discriminant analysis</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n"
-    )
+    page::document("Reproduction: dependency maximisation and instance discriminant analysis", &body)
 }
 
 fn header(out: &mut String, report: &Report) {
@@ -128,13 +121,7 @@ fn render_section(out: &mut String, section: &Section) {
     if !section.figures.is_empty() {
         out.push_str("<div class=\"figures\">");
         for figure in &section.figures {
-            let _ = writeln!(
-                out,
-                "<figure id=\"{}\">{}<figcaption>{}</figcaption></figure>",
-                escape(&figure.id),
-                inline_svg(&figure.svg, &figure.caption),
-                escape(&figure.caption)
-            );
+            out.push_str(&page::figure(&figure.id, &figure.svg, &figure.caption));
         }
         out.push_str("</div>\n");
     }
@@ -249,44 +236,4 @@ fn rerun(out: &mut String, report: &Report) {
         out.push_str("<p>The same command gives the same accuracies on any number of threads, and when it was stopped and started again.</p>");
     }
     out.push_str("</section>\n</main>\n");
-}
-
-/// An SVG inside the page: it scales with its column, takes the page's colour for ink, and has a name.
-fn inline_svg(svg: &str, name: &str) -> String {
-    let svg = svg.find("<svg").map_or(svg, |start| &svg[start..]);
-    svg.replace("#1B1B1F", "currentColor").replacen(
-        "<svg ",
-        &format!("<svg role=\"img\" aria-label=\"{}\" ", escape(name)),
-        1,
-    )
-}
-
-fn thousands(number: usize) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_and_names_are_safe_to_print() {
-        assert_eq!(
-            (thousands(999), thousands(1_000), thousands(1_234_567)),
-            ("999".into(), "1,000".into(), "1,234,567".into())
-        );
-        assert_eq!(escape("<script>\"&"), "&lt;script&gt;&quot;&amp;");
-    }
 }

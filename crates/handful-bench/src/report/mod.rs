@@ -3,15 +3,18 @@
 //! [`Report::from_results`] turns records into sections of tables, checked claims and figures; `html`, `markdown`,
 //! `csv` and `text` only word them.
 
+pub mod charts;
 mod claims;
 pub mod csv;
 pub mod html;
 pub mod markdown;
+pub mod page;
 mod plots;
 #[cfg(feature = "png")]
 mod png;
 mod rerun;
 mod studies;
+pub mod study;
 mod tables;
 pub mod text;
 

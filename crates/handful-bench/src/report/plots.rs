@@ -12,7 +12,7 @@ use crate::reproduce::picture::Picture;
 
 /// Colour of axes and text; `html` looks for it.
 pub const INK: RGBColor = RGBColor(27, 27, 31);
-const GRID: RGBColor = RGBColor(150, 154, 162);
+pub(super) const GRID: RGBColor = RGBColor(150, 154, 162);
 
 /// Okabe and Ito without black and yellow: blue, orange, green, vermilion, purple, sky.
 const COLOURS: [RGBColor; 6] = [
@@ -31,12 +31,12 @@ const SIZE: (u32, u32) = (380, 290);
 const Y_NAME: u32 = 26;
 const DIGIT: u32 = 8;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 /// Drawing into a string cannot fail; what plotters reports leaves an empty figure.
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub(super) type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
-fn draw(size: (u32, u32), body: impl FnOnce(&Area<'_>) -> Drawn) -> String {
+pub(super) fn draw(size: (u32, u32), body: impl FnOnce(&Area<'_>) -> Drawn) -> String {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
@@ -47,12 +47,12 @@ fn draw(size: (u32, u32), body: impl FnOnce(&Area<'_>) -> Drawn) -> String {
     svg
 }
 
-fn colour(at: usize) -> RGBColor {
+pub(super) fn colour(at: usize) -> RGBColor {
     COLOURS[at % COLOURS.len()]
 }
 
 /// A range with a little room; never empty.
-fn room(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+pub(super) fn room(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
     if low.is_finite() && high > low {
@@ -65,12 +65,12 @@ fn room(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
 }
 
 /// Decimals that tell the ticks of an axis of this length apart.
-fn decimals(span: f64) -> usize {
+pub(super) fn decimals(span: f64) -> usize {
     if span > 8.0 { 0 } else { (1.0 - span.max(1e-12).log10()).ceil().max(0.0) as usize }
 }
 
 /// A tick's label; the one at zero has no sign.
-fn number(value: f64, decimals: usize) -> String {
+pub(super) fn number(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.trim_start_matches('-').chars().all(|digit| "0.".contains(digit)) {
         text.trim_start_matches('-').to_owned()
@@ -79,7 +79,7 @@ fn number(value: f64, decimals: usize) -> String {
     }
 }
 
-fn axes<'a, 'b>(
+pub(super) fn axes<'a, 'b>(
     area: &'a Area<'b>,
     x: (f64, f64),
     y: (f64, f64),
@@ -191,7 +191,7 @@ fn corners(shape: usize, (x, y): (i32, i32), s: i32) -> Vec<(i32, i32)> {
 }
 
 /// A mark; circles are circles, not polygons, so that they stay round at any size.
-fn mark<'a>(
+pub(super) fn mark<'a>(
     shape: usize,
     at: (i32, i32),
     size: i32,
@@ -204,8 +204,12 @@ fn mark<'a>(
 }
 
 /// The outline of a mark.
-fn outline<'a>(shape: usize, at: (i32, i32), size: i32) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
-    let style = INK.stroke_width(2);
+pub(super) fn outline<'a>(
+    shape: usize,
+    at: (i32, i32),
+    size: i32,
+    style: ShapeStyle,
+) -> DynElement<'static, SVGBackend<'a>, (i32, i32)> {
     if shape.is_multiple_of(5) {
         return Circle::new(at, size, style).into_dyn();
     }
@@ -271,7 +275,7 @@ pub fn task(picture: &Picture, labels: &[usize], joined: &[usize]) -> String {
         }
         for (place, &class) in picture.support.iter().zip(&picture.support_labels) {
             area.draw(&mark(class, at(place), 10, of(class).filled()))?;
-            area.draw(&outline(class, at(place), 10))?;
+            area.draw(&outline(class, at(place), 10, INK.stroke_width(2)))?;
         }
         let font = || ("sans-serif", 15).into_font().color(&INK);
         for (class, name) in picture.classes.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Tables of accuracies from their layouts and results.
 
-use super::{CellView, Heading, RowView, Section, TableView, claims};
+use super::charts::{Interval, Line, intervals};
+use super::{CellView, Figure, Heading, RowView, Section, TableView, claims};
 use crate::reproduce::layout::{Layout, Row};
 use crate::reproduce::results::Record;
 
@@ -13,8 +14,38 @@ pub fn section(layout: &Layout, records: &[&Record], asked: usize) -> Section {
         about: layout.about.clone(),
         table,
         checks: claims::checks(layout, records),
+        figures: if layout.table == "table2" { charts(layout, records) } else { Vec::new() },
         ..Section::default()
     }
+}
+
+/// The accuracies of each group of rows with their intervals.
+fn charts(layout: &Layout, records: &[&Record]) -> Vec<Figure> {
+    let mut groups: Vec<&str> = layout.rows.iter().map(|row| row.group).collect();
+    groups.dedup();
+    let series: Vec<String> = layout.columns.iter().map(|column| column.key.to_owned()).collect();
+    let value = |row: &Row, column: &str| {
+        let record = records.iter().find(|r| r.row == row.key && r.column == column)?;
+        Some(Interval { mean: 100.0 * record.accuracy, half: 100.0 * record.ci95 })
+    };
+    let mut figures = Vec::new();
+    for (at, group) in groups.into_iter().enumerate() {
+        let rows = layout.rows.iter().filter(|row| row.group == group);
+        let line = |row: &Row| Line {
+            name: row.label.clone(),
+            values: layout.columns.iter().map(|column| value(row, column.key)).collect(),
+        };
+        let mut lines: Vec<Line> = rows.map(line).collect();
+        lines.retain(|line| line.values.iter().any(Option::is_some));
+        if !lines.is_empty() {
+            figures.push(Figure {
+                id: format!("table2-{}", at + 1),
+                caption: format!("{group}: accuracy with 95% intervals."),
+                svg: intervals(&lines, &series, "accuracy %", false),
+            });
+        }
+    }
+    figures
 }
 
 fn table(layout: &Layout, records: &[&Record], asked: usize) -> TableView {

@@ -213,13 +213,16 @@ pub fn cells(
 
 /// Cells whose tasks the features cannot serve are left out, with the reason once per column.
 fn leave_out_impossible(cells: &mut Vec<Cell>, skipped: &mut Vec<Skipped>, plan: &Plan, inputs: &Inputs<'_>) {
-    cells.retain(|cell| {
-        let Some(table) = inputs.of(cell.source) else { return false };
-        let Err(error) = EpisodeSampler::new(table, cell.spec.clone(), plan.seed) else { return true };
-        let missing = Skipped { table: cell.table, what: cell.column.to_owned(), reason: error.to_string() };
+    let mut leave_out = |missing: Skipped| {
         if !skipped.contains(&missing) {
             skipped.push(missing);
         }
+    };
+    cells.retain_mut(|cell| {
+        let Some(table) = inputs.of(cell.source) else { return false };
+        table2::fit_pool(cell, table).map(&mut leave_out);
+        let Err(error) = EpisodeSampler::new(table, cell.spec.clone(), plan.seed) else { return true };
+        leave_out(Skipped { table: cell.table, what: cell.column.to_owned(), reason: error.to_string() });
         false
     });
 }

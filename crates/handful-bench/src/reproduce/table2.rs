@@ -1,7 +1,9 @@
 //! Table 2: every method that runs on frozen features, beside the published rows.
 
+use handful_data::FeatureTable;
+
 use super::Plan;
-use super::cell::Recipe;
+use super::cell::{Cell, Recipe, Skipped};
 use super::layout::{Claim, Layout, PaperColumn, Row, one_and_five_shot};
 use super::paper::{self, BENCHMARKS};
 
@@ -14,6 +16,22 @@ pub const SEMI: &str = "Semi-supervised";
 
 /// Unlabelled rows per class of the semi-supervised rows: section 4.2 of the paper.
 pub const UNLABELLED: usize = 50;
+
+/// Gives a semi-supervised cell the unlabelled rows that there are where the classes are too small for all of them, as
+/// those of CUB are; says so. A cell that no row would be left for stays as it is.
+pub fn fit_pool(cell: &mut Cell, table: &FeatureTable) -> Option<Skipped> {
+    let smallest = table.classes().rows_of_class().iter().map(Vec::len).min()?;
+    let left = smallest.checked_sub(cell.spec.shots + cell.spec.queries).filter(|&left| left > 0)?;
+    if cell.table != "table2" || left >= cell.spec.unlabeled {
+        return None;
+    }
+    let wanted = std::mem::replace(&mut cell.spec.unlabeled, left);
+    Some(Skipped {
+        table: cell.table,
+        what: format!("{wanted} unlabelled examples per class, {}", cell.column),
+        reason: format!("the smallest class has {smallest} rows: the semi-supervised rows have {left}"),
+    })
+}
 
 /// Key, method, preset (none: the run's where the method has it), name for people.
 type Entry = (&'static str, &'static str, Option<&'static str>, &'static str);

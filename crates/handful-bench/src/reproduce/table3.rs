@@ -20,7 +20,7 @@ pub fn layout(plan: &Plan) -> Layout {
         table: "table3",
         title: "Table 3. Cross-domain",
         about: "Features of the novel classes of one dataset from a backbone that was trained on the base classes of \
-                another (--cross-features). The paper goes from mini-ImageNet to CUB with ResNet-18."
+                another (--cross-features, or --cross-dataset). The paper goes from mini-ImageNet to CUB with ResNet-18."
             .to_owned(),
         columns: one_and_five_shot(),
         paper_columns: paper_columns(&[("paper, mini→CUB, 1-shot", 0), ("paper, mini→CUB, 5-shot", 1)]),
@@ -37,7 +37,7 @@ pub fn layout(plan: &Plan) -> Layout {
 pub fn cells(plan: &Plan) -> (Vec<Cell>, Vec<Skipped>) {
     let Some(classes) = plan.cross_classes else {
         let reason = "it needs the features of another dataset's novel classes through the same backbone: give them \
-                      with --cross-features";
+                      with --cross-features, or its images with --cross-dataset";
         return (
             Vec::new(),
             vec![Skipped { table: "table3", what: "everything".into(), reason: reason.into() }],

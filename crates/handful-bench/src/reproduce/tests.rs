@@ -78,6 +78,10 @@ fn settings_the_features_cannot_serve_are_left_out_with_the_reason() {
     assert!(cells.iter().all(|cell| cell.spec.ways <= 12 && cell.spec.unlabeled < 50));
     assert!(skipped.iter().any(|part| part.what == "20-way 1-shot" && part.reason.contains("12")));
     assert!(skipped.iter().any(|part| part.table == "table2" && part.reason.contains("30 rows")));
+    // Small classes leave fewer unlabelled rows, not none.
+    let pools = cells.iter().filter(|cell| cell.row == "semi/dm-ida");
+    let pools: Vec<(usize, usize)> = pools.map(|cell| (cell.spec.shots, cell.spec.unlabeled)).collect();
+    assert_eq!(pools, [(1, 14), (5, 10)]);
 }
 
 #[test]

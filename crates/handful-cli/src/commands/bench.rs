@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use handful_bench::part::Part;
 use handful_bench::prototypes::ClassPrototypes;
+use handful_bench::report::study::{self as study_page, StudyPage};
 use handful_bench::study::{Score, Study, Tasks};
-use handful_bench::table;
-use handful_data::{ClassVectors, FeatureTable, content_digest, read_task_list};
+use handful_bench::table::{self, Group, Look};
+use handful_data::{ClassVectors, FeatureTable, atomic, content_digest, read_task_list};
 use serde_json::{Value, json};
 
 use crate::commands::entrants::EntrantArgs;
@@ -19,7 +20,7 @@ use crate::commands::table::TableArgs;
 use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
 use crate::progress::{run_with_bar, solve_with_bar};
-use crate::terminal::printable;
+use crate::terminal::{Paint, printable, width};
 
 /// More labelled rows than that no vector can be worth, and every one of them is computed with.
 const MOST_VECTOR_ROWS: usize = 100;
@@ -72,7 +73,7 @@ struct StudyArgs {
     #[arg(long, default_value_t = 0)]
     threads: usize,
     /// Solve only these of the tasks, from A up to but not including B, and print a part for `bench merge`
-    #[arg(long, value_name = "A..B", value_parser = task_range, conflicts_with_all = ["format", "per_task"])]
+    #[arg(long, value_name = "A..B", value_parser = task_range, conflicts_with_all = ["format", "per_task", "report"])]
     task_range: Option<Range<usize>>,
     #[command(flatten)]
     print: PrintArgs,
@@ -87,6 +88,15 @@ pub struct PrintArgs {
     /// Include the accuracy of every task in the JSON
     #[arg(long)]
     per_task: bool,
+    /// Also write a page with charts: accuracies, paired differences, accuracy against time
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+/// What a study found at one number of labelled rows.
+pub struct Found {
+    pub shots: usize,
+    pub scores: Vec<Score>,
 }
 
 fn task_range(text: &str) -> Result<Range<usize>, String> {
@@ -113,6 +123,8 @@ enum StudyFormat {
     Markdown,
     /// Comma-separated values, fractions
     Csv,
+    /// A LaTeX table for booktabs, the best in bold
+    Latex,
     /// One JSON document
     Json,
 }
@@ -130,13 +142,20 @@ pub fn run(args: &BenchArgs) -> Result<(), CliError> {
 fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     let entrants = args.entrants.build()?;
     let features = args.table.read(path)?;
-    let tasks = match &args.tasks_from {
-        Some(path) => Tasks::Listed(read_task_list(path, &features)?),
-        None => args.setting.tasks(&features)?,
-    };
-    if tasks.is_empty() {
-        return Err(CliError::Usage("there is no task to solve: the task list is empty".into()));
+    args.print.check()?;
+    let settings = args.setting.each()?;
+    if settings.len() > 1 && (args.tasks_from.is_some() || args.task_range.is_some()) {
+        let option = if args.tasks_from.is_some() { "--tasks-from" } else { "--task-range" };
+        return Err(CliError::Usage(format!("{option} goes with one number of --shots")));
     }
+    let tasks = settings.iter().map(|setting| match &args.tasks_from {
+        Some(path) => Ok(Tasks::Listed(read_task_list(path, &features)?)),
+        None => setting.tasks(&features),
+    });
+    let tasks: Vec<Tasks> = tasks.collect::<Result<_, CliError>>()?;
+    let Some(first) = tasks.first().filter(|tasks| !tasks.is_empty()) else {
+        return Err(CliError::Usage("there is no task to solve: the task list is empty".into()));
+    };
 
     let base = args.base.as_deref().map(|path| args.table.read(path)).transpose()?;
     let base_mean = base.map(|base| base.mean_row()).transpose()?;
@@ -144,71 +163,109 @@ fn study(path: &Path, args: &StudyArgs) -> Result<(), CliError> {
     let labels: Vec<String> =
         entrants.iter().map(|entrant| table::label(entrant.method.name(), &entrant.preset)).collect();
     let reference = reference(args.reference.as_deref(), &labels)?;
-    let study = Study::new(&features, &tasks)
-        .threads(args.threads)
-        .reference(reference)
-        .prototypes(prototypes.as_ref())
-        .base_mean(base_mean.as_deref());
+    let study = |tasks| {
+        Study::new(&features, tasks)
+            .threads(args.threads)
+            .reference(reference)
+            .prototypes(prototypes.as_ref())
+            .base_mean(base_mean.as_deref())
+    };
     let about = json!({
-        "heading": heading(&features, args, &tasks),
+        "heading": heading(&features, args, first),
         "features": {
             "path": features.path().display().to_string(),
             "rows": features.rows(),
             "dim": features.dim(),
             "sha256": features.sha256(),
         },
-        "setting": setting(args, &tasks),
+        "setting": setting(args, first),
     });
     match &args.task_range {
         Some(range) => {
-            if range.end > tasks.len() {
+            if range.end > first.len() {
                 return Err(CliError::Usage(format!(
                     "--task-range {}..{}: there are {} tasks",
                     range.start,
                     range.end,
-                    tasks.len()
+                    first.len()
                 )));
             }
             let identity = args.identity(&features)?;
-            let solved = solve_with_bar(&study, &entrants, range.clone())?;
-            print_json(&Part::new(identity, about, tasks.len(), range.start, reference, solved))
+            let solved = solve_with_bar(&study(first), &entrants, range.clone())?;
+            print_json(&Part::new(identity, about, first.len(), range.start, reference, solved))
         }
-        None => print(&about, reference, run_with_bar(&study, &entrants)?, &args.print),
+        None => {
+            let mut found = Vec::new();
+            for (tasks, setting) in tasks.iter().zip(&settings) {
+                let scores = run_with_bar(&study(tasks), &entrants)?;
+                found.push(Found { shots: setting.first_shots(), scores });
+            }
+            print(&about, reference, found, &args.print)
+        }
     }
 }
 
-/// Prints the scores of a study; `about` says what it was.
+impl PrintArgs {
+    /// Found out before the work rather than after it.
+    pub fn check(&self) -> Result<(), CliError> {
+        Ok(self.report.as_deref().map(atomic::check_destination).transpose().map(drop)?)
+    }
+}
+
+/// Prints the scores of a study, and writes its page; `about` says what it was.
 pub fn print(
     about: &Value,
     reference: usize,
-    mut scores: Vec<Score>,
+    mut found: Vec<Found>,
     args: &PrintArgs,
 ) -> Result<(), CliError> {
+    if let Some(path) = &args.report {
+        let command = crate::command_line();
+        let page =
+            study_page::render(&StudyPage { about, reference, groups: &groups(&found), command: &command });
+        atomic::write(path, |out| out.write_all(page.as_bytes()))?;
+    }
     let mut out = std::io::stdout().lock();
     match args.format {
         StudyFormat::Table => {
             let heading = about["heading"].as_str().unwrap_or_default();
-            write!(out, "{}\n\n{}", printable(heading), printable(&table::render(&scores)))?;
+            let paint = Paint::for_stream(&out);
+            let look = Look {
+                width: width(),
+                clean: &printable,
+                heading: &|text| paint.heading(text),
+                best: &|text| paint.best(text),
+            };
+            write!(out, "{}\n\n{}", printable(heading), table::render_within(&groups(&found), &look))?;
+            let scores = found.first().map_or(&[][..], |found| &found.scores);
             if let Some(reference) = scores.get(reference).filter(|_| scores.len() > 1) {
                 let label = table::label(&reference.name, &reference.preset);
                 writeln!(out, "\nDifferences are to {}, task by task.", printable(&label))?;
             }
         }
-        StudyFormat::Markdown => write!(out, "{}", table::markdown(&scores))?,
-        StudyFormat::Csv => write!(out, "{}", table::csv(&scores))?,
+        StudyFormat::Markdown => write!(out, "{}", table::markdown(&groups(&found)))?,
+        StudyFormat::Csv => write!(out, "{}", table::csv(&groups(&found)))?,
+        StudyFormat::Latex => write!(out, "{}", table::latex(&groups(&found)))?,
         StudyFormat::Json => {
             if !args.per_task {
-                scores.iter_mut().for_each(|score| score.per_task = None);
+                found.iter_mut().flat_map(|found| &mut found.scores).for_each(|score| score.per_task = None);
             }
-            let document = json!({
-                "features": about["features"],
-                "setting": about["setting"],
-                "methods": scores,
-            });
+            let mut document = json!({"features": about["features"], "setting": about["setting"]});
+            match found.as_slice() {
+                [one] => document["methods"] = json!(one.scores),
+                several => {
+                    let group = |found: &Found| json!({"shots": found.shots, "methods": found.scores});
+                    document["results"] = several.iter().map(group).collect();
+                }
+            }
             return print_json(&document);
         }
     }
     Ok(out.flush()?)
+}
+
+fn groups(found: &[Found]) -> Vec<Group<'_>> {
+    found.iter().map(|found| Group { shots: found.shots, scores: &found.scores }).collect()
 }
 
 fn print_json(document: &impl serde::Serialize) -> Result<(), CliError> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use handful_bench::part::{Part, merge};
 
-use crate::commands::bench::{PrintArgs, print};
+use crate::commands::bench::{Found, PrintArgs, print};
 use crate::error::CliError;
 
 /// Arguments of `handful bench merge`.
@@ -20,6 +20,7 @@ pub struct MergeArgs {
 
 /// Runs the command.
 pub fn run(args: &MergeArgs) -> Result<(), CliError> {
+    args.print.check()?;
     let parts = args.parts.iter().map(|path| {
         let name = path.display().to_string();
         let text = std::fs::read(path).map_err(|error| CliError::Usage(format!("{name}: {error}")))?;
@@ -28,5 +29,6 @@ pub fn run(args: &MergeArgs) -> Result<(), CliError> {
     });
     let parts = parts.collect::<Result<Vec<_>, CliError>>()?;
     let merged = merge(parts).map_err(CliError::usage)?;
-    print(&merged.about, merged.reference, merged.scores, &args.print)
+    let shots = merged.about["setting"]["shots"].as_u64().unwrap_or(0) as usize;
+    print(&merged.about, merged.reference, vec![Found { shots, scores: merged.scores }], &args.print)
 }

@@ -2,6 +2,9 @@
 
 pub mod bench;
 pub mod choose;
+pub mod citations;
+pub mod completions;
+pub mod config;
 pub mod data;
 pub mod demo;
 #[cfg(feature = "vision")]
@@ -12,6 +15,7 @@ pub mod entrants;
 pub mod label;
 #[cfg(feature = "studio")]
 pub mod listen;
+pub mod man;
 pub mod merge;
 pub mod network;
 pub mod params;

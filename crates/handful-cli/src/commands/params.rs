@@ -1,10 +1,11 @@
-//! `handful params`: a preset's complete parameters.
+//! `handful params`: a preset's complete parameters, and whom to cite.
 
 use std::io::Write;
 
 use clap::Args;
 use handful::methods::{self, METHODS};
 
+use crate::commands::citations;
 use crate::error::CliError;
 
 /// Arguments of `handful params`.
@@ -32,6 +33,10 @@ pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
     let width = entries.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
     for (key, value) in entries {
         writeln!(out, "{key:width$} = {value}")?;
+    }
+    writeln!(out)?;
+    for citation in citations::of(name) {
+        writeln!(out, "{citation}")?;
     }
     Ok(out.flush()?)
 }

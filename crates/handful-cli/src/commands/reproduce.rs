@@ -37,6 +37,9 @@ pub struct ReproduceArgs {
     /// An image dataset, to be embedded (with --weights, or the network that comes with handful) instead of --features
     #[arg(long, value_name = "PATH", conflicts_with = "features")]
     dataset: Option<PathBuf>,
+    /// Another image dataset, to be embedded by the same network instead of --cross-features, for table3
+    #[arg(long, value_name = "PATH", conflicts_with = "cross_features")]
+    cross_dataset: Option<PathBuf>,
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
@@ -82,8 +85,8 @@ pub fn run(args: &ReproduceArgs) -> Result<(), CliError> {
     if args.tasks == 0 {
         return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
     }
-    let features = main_features(args)?;
-    let cross = args.cross_features.as_deref().map(|path| args.table.read(path)).transpose()?;
+    let cross = cross_features(args)?;
+    let features = main_features(args, target, cross.as_ref())?;
     let plan = Plan {
         preset: args.preset.clone(),
         tasks: args.tasks,
@@ -115,14 +118,29 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
     Ok(out.flush()?)
 }
 
+/// The features of another dataset, where they were asked for.
+fn cross_features(args: &ReproduceArgs) -> Result<Option<FeatureTable>, CliError> {
+    match (&args.cross_features, &args.cross_dataset) {
+        (Some(path), _) => Ok(Some(args.table.read(path)?)),
+        (None, Some(dataset)) => Ok(Some(embedded_features(dataset, args)?)),
+        (None, None) => Ok(None),
+    }
+}
+
 /// The features that were asked for, or those that come with handful.
-fn main_features(args: &ReproduceArgs) -> Result<FeatureTable, CliError> {
+fn main_features(
+    args: &ReproduceArgs,
+    target: Target,
+    cross: Option<&FeatureTable>,
+) -> Result<FeatureTable, CliError> {
     match (&args.features, &args.dataset) {
         (Some(path), _) => args.table.read(path),
         (None, Some(dataset)) => embedded_features(dataset, args),
-        (None, None) if !args.network.weights.is_empty() => {
-            Err(CliError::Usage("--weights embed the images of a --dataset, and none is given".into()))
-        }
+        (None, None) if !args.network.weights.is_empty() => match cross {
+            // The only table that has no use for features of the network's own dataset.
+            Some(cross) if target == Target::Table3 => Ok(cross.clone()),
+            _ => Err(CliError::Usage("--weights embed the images of a --dataset, and none is given".into())),
+        },
         (None, None) => {
             eprintln!(
                 "no --features given: running on the features that come with handful, CIFAR-FS novel classes through a \
@@ -141,7 +159,8 @@ fn embedded_features(dataset: &Path, args: &ReproduceArgs) -> Result<FeatureTabl
     use handful_data::datasets::{Part, open_dataset};
     let networks = args.network.open(args.layer.layer.as_deref(), Unless::Shipped)?;
     let images = open_dataset(dataset, None, Some(Part::Novel))?;
-    Ok(embed(&images, "images", &networks, Cache::None, false)?.table)
+    // The name tells the report, and the choice of printed figures, which dataset it is.
+    Ok(embed(&images, &images.kind().to_string(), &networks, Cache::None, false)?.table)
 }
 
 /// Novel-class features of an image dataset through a backbone.

@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use crate::error::CliError;
 
 /// What a task is made of.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct SettingArgs {
     /// Classes of a task
     #[arg(long, default_value_t = 5)]
     ways: usize,
-    /// Labelled rows per class
-    #[arg(long, default_value_t = 1)]
-    shots: usize,
+    /// Labelled rows per class; `bench` takes several, as 1,5, and prints one table
+    #[arg(long, value_delimiter = ',', default_value = "1")]
+    shots: Vec<usize>,
     /// With this, each class has a random number of labelled rows from --shots to this
     #[arg(long, value_name = "SHOTS")]
     most_shots: Option<usize>,
@@ -58,8 +58,34 @@ pub struct SettingArgs {
 }
 
 impl SettingArgs {
+    /// The settings with one number of labelled rows each.
+    pub fn each(&self) -> Result<Vec<Self>, CliError> {
+        let twice = self.shots.iter().enumerate().find(|(at, shots)| self.shots[..*at].contains(shots));
+        match twice {
+            Some((_, shots)) => Err(CliError::Usage(format!("--shots: {shots} is there twice"))),
+            None => Ok(self.shots.iter().map(|&shots| Self { shots: vec![shots], ..self.clone() }).collect()),
+        }
+    }
+
+    /// The first number of labelled rows; the only one, where [`Self::each`] has been there.
+    pub fn first_shots(&self) -> usize {
+        self.shots.first().copied().unwrap_or(1)
+    }
+
+    fn shots_in_words(&self) -> String {
+        let shots: Vec<String> = self.shots.iter().map(usize::to_string).collect();
+        match shots.split_last() {
+            Some((last, others)) if !others.is_empty() => format!("{}- and {last}", others.join("-, ")),
+            _ => shots.concat(),
+        }
+    }
+
     /// A sampler of such tasks, and how many of them are wanted.
     pub fn sampler(&self, features: &FeatureTable) -> Result<(EpisodeSampler, usize), CliError> {
+        if self.shots.len() > 1 {
+            let shots = self.shots.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+            return Err(CliError::Usage(format!("--shots {shots}: give one number here")));
+        }
         if self.tasks == 0 {
             return Err(CliError::Usage("there is no task to solve: --tasks must be at least 1".into()));
         }
@@ -75,7 +101,7 @@ impl SettingArgs {
     fn spec(&self) -> EpisodeSpec {
         EpisodeSpec {
             ways: self.ways,
-            shots: self.shots,
+            shots: self.first_shots(),
             queries: self.queries,
             unlabeled: self.unlabeled,
             most_shots: self.most_shots,
@@ -97,8 +123,8 @@ impl SettingArgs {
     /// In words, for the heading of a table.
     pub fn describe(&self) -> String {
         let shots = match self.most_shots {
-            Some(most) => format!("{} to {most}-shot", self.shots),
-            None => format!("{}-shot", self.shots),
+            Some(most) => format!("{} to {most}-shot", self.shots_in_words()),
+            None => format!("{}-shot", self.shots_in_words()),
         };
         let queries = match self.total_queries {
             Some(total) => format!("{total} queries in all"),
@@ -126,7 +152,7 @@ impl SettingArgs {
     pub fn document(&self) -> Value {
         let mut document = json!({
             "ways": self.ways,
-            "shots": self.shots,
+            "shots": self.first_shots(),
             "queries": self.queries,
             "unlabeled": self.unlabeled,
             "tasks": self.tasks,
@@ -136,6 +162,9 @@ impl SettingArgs {
         let (usual, own) = (object(&EpisodeSpec::default()), object(&self.spec()));
         for (key, value) in own.into_iter().filter(|(key, value)| usual.get(key) != Some(value)) {
             document[key] = value;
+        }
+        if self.shots.len() > 1 {
+            document["shots"] = json!(self.shots);
         }
         document
     }

@@ -13,7 +13,8 @@ use handful_vision::device::{Device, device};
 use handful_vision::training::augment::Crop;
 use handful_vision::training::checkpoint::EpochMetrics;
 use handful_vision::training::schedule::Schedule;
-use handful_vision::training::settings::Settings;
+use handful_vision::training::settings::{Distillation, Settings};
+use handful_vision::training::teacher::Teacher;
 use handful_vision::training::trainer::{Event, Job, best_network, last_checkpoint, train};
 
 use crate::commands::data::dataset_kind;
@@ -71,6 +72,18 @@ pub struct TrainArgs {
     /// Average the weights over the steps, keeping this much of the average in each, as 0.999
     #[arg(long, value_name = "KEPT")]
     averaging: Option<f64>,
+    /// Mix images in pairs, at a place of the network drawn for each step, with shares from Beta(ALPHA, ALPHA); as 2
+    #[arg(long, value_name = "ALPHA")]
+    mixup: Option<f64>,
+    /// Learn from an earlier training too: its last.safetensors
+    #[arg(long, value_name = "FILE")]
+    teacher: Option<PathBuf>,
+    /// How much of the loss is about what the teacher says
+    #[arg(long, value_name = "WEIGHT", default_value_t = 0.5, requires = "teacher")]
+    distillation: f64,
+    /// What scores are divided by before teacher and network are compared
+    #[arg(long, value_name = "T", default_value_t = 4.0, requires = "teacher")]
+    temperature: f64,
     /// Begin with these weights: a file, or `compact` for the network that comes with the program
     #[arg(long, value_name = "FILE")]
     begin_with: Option<PathBuf>,
@@ -114,7 +127,7 @@ fn crop(text: &str) -> Result<Crop, String> {
 }
 
 impl TrainArgs {
-    fn settings(&self) -> Result<Settings, CliError> {
+    fn settings(&self, teacher: Option<&Teacher>) -> Result<Settings, CliError> {
         let mut settings = Settings::preset(&self.preset, self.backbone.parse()?, self.size)?;
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
         settings.batch = self.batch.unwrap_or(settings.batch);
@@ -127,6 +140,12 @@ impl TrainArgs {
         settings.augmentation.flip &= !self.no_flip;
         settings.augmentation.turns = self.turns.unwrap_or(settings.augmentation.turns);
         settings.averaging = self.averaging.unwrap_or(settings.averaging);
+        settings.mixup = self.mixup.unwrap_or(settings.mixup);
+        settings.distillation = teacher.map(|teacher| Distillation {
+            weight: self.distillation,
+            temperature: self.temperature,
+            teacher: teacher.sha256().to_owned(),
+        });
         settings.seed = self.seed;
         settings.check()?;
         Ok(settings)
@@ -148,8 +167,9 @@ impl TrainArgs {
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
-    let settings = args.settings()?;
     let device = device(&args.device)?;
+    let teacher = args.teacher.as_deref().map(|path| Teacher::open(path, &device)).transpose()?;
+    let settings = args.settings(teacher.as_ref())?;
     let begin_with = args.begin_with(&settings, &device)?;
     let _lock = FolderLock::take(&args.output)?;
     if !args.resume && last_checkpoint(&args.output).exists() {
@@ -190,6 +210,7 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
         base: &base,
         validation: validation.as_ref(),
         begin_with,
+        teacher,
         settings,
         folder: &args.output,
         resume: args.resume,

@@ -1,6 +1,7 @@
 //! Running the built binary as a person would, and making the files it is given.
 #![allow(dead_code, reason = "every test file has its own copy of this module and uses a part of it")]
 
+pub mod browser;
 pub mod damage;
 pub mod images;
 pub mod pool;

@@ -12,6 +12,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
+use super::Blend;
 use crate::layers::{BatchNorm, Conv};
 use crate::ops::{self, Activation};
 
@@ -63,11 +64,11 @@ impl Compact {
         }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let mut x = self.stem.forward(images);
-        for stage in &self.stages {
-            x = stage.widen.forward(ops::max_pool(x));
+    /// The features of images, mixed on the way.
+    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+        let mut x = self.stem.forward(Blend::at(blend, 0, images));
+        for (at, stage) in self.stages.iter().enumerate() {
+            x = stage.widen.forward(Blend::at(blend, at + 1, ops::max_pool(x)));
             if !stage.residual.is_empty() {
                 let branch = stage.residual.iter().fold(x.clone(), |x, unit| unit.forward(x));
                 x = ops::residual(branch, x, Activation::NONE);

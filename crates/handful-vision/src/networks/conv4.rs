@@ -4,6 +4,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
+use super::Blend;
 use crate::layers::{BatchNorm, Conv};
 use crate::ops;
 
@@ -33,9 +34,11 @@ impl Conv4 {
         Self { layers: (0..LAYERS).map(layer).collect() }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
-        let pooled = |x, layer: &Layer| ops::max_pool(layer.conv.normalised(x, &layer.bn));
-        self.layers.iter().fold(images, pooled).flatten(1, 3)
+    /// The features of images, mixed on the way.
+    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+        let pooled = |x, (at, layer): (usize, &Layer)| {
+            ops::max_pool(layer.conv.normalised(Blend::at(blend, at, x), &layer.bn))
+        };
+        self.layers.iter().enumerate().fold(images, pooled).flatten(1, 3)
     }
 }

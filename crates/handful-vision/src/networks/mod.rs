@@ -22,6 +22,7 @@ use self::resnet18::ResNet18;
 use self::wide_resnet::{S2m2WideResNet, TimWideResNet};
 use crate::error::VisionError;
 use crate::images::Preparation;
+use crate::ops;
 
 /// An architecture by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,6 +93,14 @@ impl Architecture {
         }
     }
 
+    /// The places at which a batch can be mixed, the images first (see [`Blend`]).
+    pub fn depths(self) -> usize {
+        match self {
+            Self::Compact | Self::Conv4 | Self::ResNet12 | Self::ResNet12Narrow => 4,
+            Self::ResNet18 | Self::Wrn28Tim | Self::Wrn28S2m2 | Self::EfficientNetLite0 => 1,
+        }
+    }
+
     /// A network whose weights are still to be drawn or read.
     pub fn build(self, device: &Device) -> Network {
         match self {
@@ -124,6 +133,25 @@ impl FromStr for Architecture {
     }
 }
 
+/// A mixture of every image of a batch with another, at one place of the network: manifold mixup.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blend {
+    /// How many stages the batch has gone through before: 0 mixes the images themselves.
+    pub depth: usize,
+    /// The share of the image itself; the one as far from the other end of the batch gets the rest.
+    pub share: f32,
+}
+
+impl Blend {
+    /// Mixes what has come to this depth, if that is the one.
+    fn at(blend: Option<Self>, depth: usize, x: Tensor<4>) -> Tensor<4> {
+        match blend {
+            Some(blend) if blend.depth == depth => ops::blend(x, blend.share),
+            _ => x,
+        }
+    }
+}
+
 /// Any of the networks.
 #[derive(Module, Debug)]
 #[allow(clippy::large_enum_variant)]
@@ -147,14 +175,19 @@ pub enum Network {
 impl Network {
     /// The features `[images, features]` of normalised images `[images, 3, rows, columns]`.
     pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+        self.forward_blended(images, None)
+    }
+
+    /// The features of a batch that is mixed on the way; deeper than [`Architecture::depths`] nothing is.
+    pub fn forward_blended(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
         match self {
-            Self::Compact(network) => network.forward(images),
-            Self::Conv4(network) => network.forward(images),
-            Self::ResNet12(network) => network.forward(images),
-            Self::ResNet18(network) => network.forward(images),
-            Self::Wrn28Tim(network) => network.forward(images),
-            Self::Wrn28S2m2(network) => network.forward(images),
-            Self::EfficientNetLite0(network) => network.forward(images),
+            Self::Compact(network) => network.forward(images, blend),
+            Self::Conv4(network) => network.forward(images, blend),
+            Self::ResNet12(network) => network.forward(images, blend),
+            Self::ResNet18(network) => network.forward(Blend::at(blend, 0, images)),
+            Self::Wrn28Tim(network) => network.forward(Blend::at(blend, 0, images)),
+            Self::Wrn28S2m2(network) => network.forward(Blend::at(blend, 0, images)),
+            Self::EfficientNetLite0(network) => network.forward(Blend::at(blend, 0, images)),
         }
     }
 }

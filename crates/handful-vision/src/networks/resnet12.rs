@@ -7,6 +7,7 @@
 use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
+use super::Blend;
 use crate::layers::{BatchNorm, Conv};
 use crate::ops::{self, Activation};
 
@@ -71,9 +72,10 @@ impl ResNet12 {
         }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// The features of images, mixed on the way.
+    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
         let blocks = [&self.layer1, &self.layer2, &self.layer3, &self.layer4].into_iter().flatten();
-        ops::global_average(blocks.fold(images, |x, block| block.forward(x)))
+        let through = |x, (at, block): (usize, &Block)| block.forward(Blend::at(blend, at, x));
+        ops::global_average(blocks.enumerate().fold(images, through))
     }
 }

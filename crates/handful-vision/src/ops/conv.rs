@@ -12,6 +12,7 @@
 //! threads.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use burn::backend::flex::FlexTensor;
 use handful::linalg::product::{View, product};
@@ -21,10 +22,11 @@ use super::convolution::Convolution;
 use super::ending::Ending;
 use super::geometry::Geometry;
 use super::host::dims4;
+use super::winograd::{self, Kernels, Winograd};
 use super::{Padding, spare};
 
-/// Images are grouped until a column matrix has about this many columns: enough for the product to run at full
-/// speed, few enough to stay in the cache.
+/// Images are grouped, or cut into bands of rows, until a column matrix has about this many columns: enough for the
+/// product to run at full speed, few enough to stay in the cache.
 const COLUMNS: usize = 512;
 /// Partial sums of the weight gradient.
 const SHARDS: usize = 4;
@@ -72,6 +74,43 @@ impl Dense {
     fn group(&self) -> usize {
         (COLUMNS / self.outputs().max(1)).clamp(1, self.batch.max(1))
     }
+
+    /// Whether both ways can be computed with fewer multiplications, and it pays.
+    fn is_winograd(&self) -> bool {
+        let Geometry { kernel, stride, padding, .. } = self.geometry;
+        // The way back is padded by what is left of two zeros.
+        let is_padded = padding.iter().all(|&(before, after)| before <= 2 && after <= 2);
+        is_padded && winograd::pays(kernel, stride, self.channels, self.filters)
+    }
+
+    fn winograd(&self) -> Winograd {
+        Winograd {
+            input: self.geometry.input,
+            output: self.geometry.output(),
+            before: self.geometry.padding.map(|(before, _)| before),
+            channels: self.channels,
+            filters: self.filters,
+        }
+    }
+
+    /// The rows of the output, in bands; all of them at once where images are grouped.
+    fn bands(&self) -> impl Iterator<Item = Band> + use<> {
+        let [rows, columns] = self.geometry.output();
+        let height = (COLUMNS / columns.max(1)).clamp(1, rows.max(1));
+        let height = if self.outputs() <= COLUMNS { rows.max(1) } else { height };
+        (0..rows).step_by(height).map(move |first| {
+            let rows = first..(first + height).min(rows);
+            Band { start: rows.start * columns, outputs: rows.len() * columns, rows }
+        })
+    }
+}
+
+/// Some rows of the output.
+struct Band {
+    rows: Range<usize>,
+    /// The first of its outputs.
+    start: usize,
+    outputs: usize,
 }
 
 impl Convolution for Dense {
@@ -95,6 +134,11 @@ impl Convolution for Dense {
     fn forward(&self, x: &[f32], weight: &[f32], ending: Option<&Ending>) -> Vec<f32> {
         let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
         let mut y = spare::take(self.batch * filters * outputs);
+        if self.is_winograd() {
+            let kernels = Kernels::forward(weight, filters, self.channels);
+            self.winograd().convolve(x, &kernels, &mut y, ending);
+            return y;
+        }
         let weight = View::new(weight, filters, depth);
         let groups = y.par_chunks_mut(self.group() * filters * outputs);
         groups.zip(x.par_chunks(self.group() * self.image())).for_each(|(y, x)| {
@@ -102,14 +146,20 @@ impl Convolution for Dense {
             let width = images.len() * outputs;
             if let ([image], true) = (images.as_slice(), self.geometry.is_pointwise()) {
                 product(y, width, weight, View::new(image, depth, width), false);
+            } else if images.len() == 1 {
+                for band in self.bands() {
+                    with_scratch([depth * band.outputs, 0], |columns, _| {
+                        self.geometry.fill_columns(&images, self.channels, &band.rows, columns);
+                        let columns = View::new(columns, depth, band.outputs);
+                        product(&mut y[band.start..], outputs, weight, columns, false);
+                    });
+                }
             } else {
                 with_scratch([depth * width, filters * width], |columns, together| {
-                    self.geometry.fill_columns(&images, self.channels, columns);
-                    let target = if images.len() == 1 { &mut *y } else { &mut *together };
-                    product(target, width, weight, View::new(columns, depth, width), false);
-                    if images.len() > 1 {
-                        from_group(together, outputs, images.len(), y);
-                    }
+                    let rows = 0..self.geometry.output()[0];
+                    self.geometry.fill_columns(&images, self.channels, &rows, columns);
+                    product(together, width, weight, View::new(columns, depth, width), false);
+                    from_group(together, outputs, images.len(), y);
                 });
             }
             if let Some(ending) = ending {
@@ -123,17 +173,26 @@ impl Convolution for Dense {
     fn input_gradient(&self, weight: &[f32], grad: &[f32]) -> Vec<f32> {
         let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
         let mut x = spare::take(self.batch * self.image());
+        if self.is_winograd() {
+            let kernels = Kernels::backward(weight, filters, self.channels);
+            self.winograd().backward().convolve(grad, &kernels, &mut x, None);
+            return x;
+        }
         let groups = x.par_chunks_mut(self.group() * self.image());
         groups.zip(grad.par_chunks(self.group() * filters * outputs)).for_each(|(x, grad)| {
             x.fill(0.0);
             let mut images: Vec<&mut [f32]> = x.chunks_exact_mut(self.image()).collect();
-            let width = images.len() * outputs;
-            with_scratch([depth * width, filters * width], |columns, gathered| {
-                let grad = to_group(grad, outputs, images.len(), gathered);
-                let weight = View::new(weight, filters, depth).transposed();
-                product(columns, width, weight, View::new(grad, filters, width), false);
-                self.geometry.add_columns(columns, self.channels, &mut images);
-            });
+            let weight = View::new(weight, filters, depth).transposed();
+            let together = images.len() * outputs;
+            for band in self.bands() {
+                let width = images.len() * band.outputs;
+                with_scratch([depth * width, filters * together], |columns, gathered| {
+                    let grad = to_group(grad, outputs, images.len(), gathered);
+                    let grad = View::with_stride(&grad[band.start..], filters, width, together);
+                    product(columns, width, weight, grad, false);
+                    self.geometry.add_columns(columns, self.channels, &band.rows, &mut images);
+                });
+            }
         });
         x
     }
@@ -148,13 +207,17 @@ impl Convolution for Dense {
             let mut sum = vec![0.0; depth * filters];
             for (x, grad) in groups {
                 let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
-                let width = images.len() * outputs;
-                with_scratch([depth * width, filters * width], |columns, gathered| {
-                    self.geometry.fill_columns(&images, self.channels, columns);
-                    let grad = to_group(grad, outputs, images.len(), gathered);
-                    let columns = View::new(columns, depth, width).transposed();
-                    product(&mut sum, depth, View::new(grad, filters, width), columns, true);
-                });
+                let together = images.len() * outputs;
+                for band in self.bands() {
+                    let width = images.len() * band.outputs;
+                    with_scratch([depth * width, filters * together], |columns, gathered| {
+                        self.geometry.fill_columns(&images, self.channels, &band.rows, columns);
+                        let grad = to_group(grad, outputs, images.len(), gathered);
+                        let grad = View::with_stride(&grad[band.start..], filters, width, together);
+                        let columns = View::new(columns, depth, width).transposed();
+                        product(&mut sum, depth, grad, columns, true);
+                    });
+                }
             }
             sum
         };

@@ -1,5 +1,7 @@
 //! Where a window of a convolution or pooling layer lies, and the copy of windows into columns and back.
 
+use std::ops::Range;
+
 /// The windows of one layer over images of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Geometry {
@@ -37,17 +39,24 @@ impl Geometry {
         (first.min(outputs), end.min(outputs).max(first.min(outputs)))
     }
 
-    /// Writes what each window sees at one of its taps: one row of the column matrix.
-    fn read_tap(&self, plane: &[f32], tap: [usize; 2], row: &mut [f32]) {
-        let [rows, columns] = self.output();
-        let (first_row, end_row) = self.inside(0, tap[0]);
+    /// The rows of `band` whose window, at offset `tap`, reads inside the image.
+    fn inside_rows(&self, band: &Range<usize>, tap: usize) -> (usize, usize) {
+        let (first, end) = self.inside(0, tap);
+        let first = first.clamp(band.start, band.end);
+        (first, end.clamp(first, band.end))
+    }
+
+    /// Writes what each window of a band of rows sees at one of its taps: one row of the column matrix.
+    fn read_tap(&self, plane: &[f32], tap: [usize; 2], band: &Range<usize>, row: &mut [f32]) {
+        let [_, columns] = self.output();
+        let (first_row, end_row) = self.inside_rows(band, tap[0]);
         let (first, end) = self.inside(1, tap[1]);
-        row[..first_row * columns].fill(0.0);
-        row[end_row * columns..rows * columns].fill(0.0);
+        row[..(first_row - band.start) * columns].fill(0.0);
+        row[(end_row - band.start) * columns..band.len() * columns].fill(0.0);
         for y in first_row..end_row {
             let input_row = y * self.stride + tap[0] - self.padding[0].0;
             let source = &plane[input_row * self.input[1]..][..self.input[1]];
-            let target = &mut row[y * columns..][..columns];
+            let target = &mut row[(y - band.start) * columns..][..columns];
             target[..first].fill(0.0);
             target[end..].fill(0.0);
             if first == end {
@@ -63,10 +72,10 @@ impl Geometry {
         }
     }
 
-    /// Adds to the image what each window gives back at one of its taps.
-    fn add_tap(&self, row: &[f32], tap: [usize; 2], plane: &mut [f32]) {
+    /// Adds to the image what each window of a band of rows gives back at one of its taps.
+    fn add_tap(&self, row: &[f32], tap: [usize; 2], band: &Range<usize>, plane: &mut [f32]) {
         let [_, columns] = self.output();
-        let (first_row, end_row) = self.inside(0, tap[0]);
+        let (first_row, end_row) = self.inside_rows(band, tap[0]);
         let (first, end) = self.inside(1, tap[1]);
         if first == end {
             return;
@@ -74,7 +83,7 @@ impl Geometry {
         for y in first_row..end_row {
             let input_row = y * self.stride + tap[0] - self.padding[0].0;
             let target = &mut plane[input_row * self.input[1]..][..self.input[1]];
-            let source = &row[y * columns..][first..end];
+            let source = &row[(y - band.start) * columns..][first..end];
             let start = first * self.stride + tap[1] - self.padding[1].0;
             if self.stride == 1 {
                 target[start..start + end - first]
@@ -94,11 +103,17 @@ impl Geometry {
         (0..rows).flat_map(move |y| (0..columns).map(move |x| [y, x]))
     }
 
-    /// The columns of a group of images, `[channels * kernel, images * outputs]`; image `i` of the group fills
-    /// columns `i * outputs ..`.
-    pub(crate) fn fill_columns(&self, images: &[&[f32]], channels: usize, columns: &mut [f32]) {
+    /// The columns of a band of rows of a group of images, `[channels * kernel, images * outputs]`; image `i` of the
+    /// group fills columns `i * outputs ..`.
+    pub(crate) fn fill_columns(
+        &self,
+        images: &[&[f32]],
+        channels: usize,
+        band: &Range<usize>,
+        columns: &mut [f32],
+    ) {
         let plane = self.input[0] * self.input[1];
-        let outputs = self.output()[0] * self.output()[1];
+        let outputs = band.len() * self.output()[1];
         let width = images.len() * outputs;
         for (place, image) in images.iter().enumerate() {
             let taps = (0..channels).flat_map(|channel| self.taps().map(move |tap| (channel, tap)));
@@ -106,6 +121,7 @@ impl Geometry {
                 self.read_tap(
                     &image[channel * plane..][..plane],
                     tap,
+                    band,
                     &mut row[place * outputs..][..outputs],
                 );
             }
@@ -113,14 +129,25 @@ impl Geometry {
     }
 
     /// The transpose of [`Geometry::fill_columns`]: adds columns into images.
-    pub(crate) fn add_columns(&self, columns: &[f32], channels: usize, images: &mut [&mut [f32]]) {
+    pub(crate) fn add_columns(
+        &self,
+        columns: &[f32],
+        channels: usize,
+        band: &Range<usize>,
+        images: &mut [&mut [f32]],
+    ) {
         let plane = self.input[0] * self.input[1];
-        let outputs = self.output()[0] * self.output()[1];
+        let outputs = band.len() * self.output()[1];
         let width = images.len() * outputs;
         for (place, image) in images.iter_mut().enumerate() {
             let taps = (0..channels).flat_map(|channel| self.taps().map(move |tap| (channel, tap)));
             for ((channel, tap), row) in taps.zip(columns.chunks_exact(width)) {
-                self.add_tap(&row[place * outputs..][..outputs], tap, &mut image[channel * plane..][..plane]);
+                self.add_tap(
+                    &row[place * outputs..][..outputs],
+                    tap,
+                    band,
+                    &mut image[channel * plane..][..plane],
+                );
             }
         }
     }

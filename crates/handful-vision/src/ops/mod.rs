@@ -7,6 +7,7 @@
 mod activation;
 mod average;
 mod bias;
+mod blend;
 mod conv;
 mod convolution;
 mod depthwise;
@@ -19,6 +20,7 @@ mod pool;
 mod residual;
 mod spare;
 mod sums;
+mod winograd;
 
 use burn::backend::flex::{Flex, FlexTensor};
 use burn::backend::tensor::FloatTensor;
@@ -174,6 +176,14 @@ pub fn residual(a: Tensor<4>, b: Tensor<4>, activation: Activation) -> Tensor<4>
         return residual::add(a, b, activation);
     }
     activation.of_tensor(a + b)
+}
+
+/// Each image of a batch mixed with the one as far from the other end, which gets the rest: `s x[i] + (1 - s) x[n-1-i]`.
+pub fn blend(x: Tensor<4>, share: f32) -> Tensor<4> {
+    if is_cpu(&x.device()) {
+        return blend::blend(x, share);
+    }
+    x.clone() * share + x.flip([0]) * (1.0 - share)
 }
 
 /// The greatest of each 2 x 2 window; an odd last row or column is dropped.

@@ -43,12 +43,17 @@ fn differentiate<const N: usize>(
 fn convolutions_and_their_gradients_are_those_of_burn() {
     let device = Device::flex().autodiff();
     // Sizes that are odd, that need several images in a group, strides, and lopsided padding.
-    let cases: [(usize, usize, usize, usize, usize, usize, Padding); 5] = [
+    // The last four are wide enough for Winograd's way: groups of images, bands of rows, lopsided and no padding.
+    let cases: [(usize, usize, usize, usize, usize, usize, Padding); 9] = [
         (3, 2, 4, 7, 3, 1, [(1, 1), (1, 1)]),
         (9, 3, 5, 8, 3, 2, [(1, 1), (1, 1)]),
         (2, 4, 3, 6, 1, 2, [(0, 0), (0, 0)]),
         (2, 3, 4, 9, 3, 2, [(0, 1), (0, 1)]),
         (1, 1, 2, 30, 5, 1, [(2, 2), (2, 2)]),
+        (7, 33, 40, 9, 3, 1, [(1, 1), (1, 1)]),
+        (1, 32, 32, 51, 3, 1, [(1, 1), (1, 1)]),
+        (2, 36, 32, 6, 3, 1, [(0, 1), (2, 0)]),
+        (3, 32, 34, 3, 3, 1, [(0, 0), (0, 0)]),
     ];
     for (batch, channels, filters, size, kernel, stride, padding) in cases {
         let x = random([batch, channels, size, size + 1], 1, &device);
@@ -202,6 +207,20 @@ fn sums_of_residual_blocks_and_their_gradients_are_those_of_burn() {
         let expected = differentiate([a.clone()], |[a]| activation.of_tensor(a.clone() + a));
         let found = differentiate([a], |[a]| residual(a.clone(), a, activation));
         assert_close("gradient of a double", &found.1[0], &expected.1[0]);
+    }
+}
+
+#[test]
+fn mixtures_of_a_batch_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    // The middle image of an odd batch is mixed with itself.
+    for shape in [[4, 3, 5, 7], [5, 2, 3, 3], [1, 2, 2, 2]] {
+        let x = random(shape, 61, &device);
+        let expected = differentiate([x.clone()], |[x]| x.clone() * 0.7 + x.flip([0]) * 0.3);
+        let found = differentiate([x.clone()], |[x]| blend(x, 0.7));
+        assert_close("output", &found.0, &expected.0);
+        assert_close("gradient", &found.1[0], &expected.1[0]);
+        assert_close("outside training", &values_of(&blend(x.inner(), 0.7)), &expected.0);
     }
 }
 

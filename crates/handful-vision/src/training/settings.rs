@@ -35,11 +35,31 @@ pub struct Settings {
     /// used. None is kept where it is 0: the network is the last step's.
     #[serde(default)]
     pub averaging: f64,
+    /// Parameter of the Beta distribution that shares of mixed images are drawn from; none are mixed where it is 0.
+    #[serde(default)]
+    pub mixup: f64,
+    /// What is learnt from a teacher, where there is one.
+    #[serde(default)]
+    pub distillation: Option<Distillation>,
     /// Classes of a validation task.
     pub validation_ways: usize,
     /// Decides weights, order and augmentation.
     pub seed: u64,
 }
+
+/// What is learnt from a teacher.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Distillation {
+    /// How much of the loss is about what the teacher says; the rest is about the classes.
+    pub weight: f64,
+    /// What scores are divided by, so that the teacher's less likely classes count.
+    pub temperature: f64,
+    /// SHA-256 of the teacher's file: a training goes on with the one it began with.
+    pub teacher: String,
+}
+
+/// The greatest parameter of the shares of mixed images: beyond, all are nearly halves.
+const MOST_MIXUP: f64 = 4.0;
 
 /// Names of the presets.
 pub const PRESETS: [&str; 3] = ["compact", "tim", "simpleshot"];
@@ -64,6 +84,8 @@ impl Settings {
             weight_decay: 1e-4,
             smoothing: 0.1,
             averaging: 0.0,
+            mixup: 0.0,
+            distillation: None,
             validation_ways: 5,
             seed: 1,
         };
@@ -124,6 +146,17 @@ impl Settings {
         if !(0.0..1.0).contains(&self.averaging) {
             let requirement = "it must be from 0 to below 1".to_owned();
             return refuse("averaging", self.averaging.to_string(), requirement);
+        }
+        if !(0.0..=MOST_MIXUP).contains(&self.mixup) {
+            return refuse("mixup", self.mixup.to_string(), format!("it must be from 0 to {MOST_MIXUP}"));
+        }
+        if let Some(Distillation { weight, temperature, .. }) = self.distillation {
+            if !(weight > 0.0 && weight <= 1.0) {
+                return refuse("distillation", weight.to_string(), "it must be above 0, up to 1".to_owned());
+            }
+            if !(1.0..=100.0).contains(&temperature) {
+                return refuse("temperature", temperature.to_string(), "it must be from 1 to 100".to_owned());
+            }
         }
         if !(0.0..=1.0).contains(&self.augmentation.turns) {
             let requirement = "it must be from 0 to 1".to_owned();

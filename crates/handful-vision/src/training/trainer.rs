@@ -10,9 +10,11 @@ use handful_data::datasets::ImageDataset;
 use super::average::{averaged, take_in};
 use super::batches::{Batch, BatchSource};
 use super::checkpoint::{self, Checkpoint, EpochMetrics, Progress};
-use super::model::Model;
+use super::mixing::blend_of_step;
+use super::model::{Lesson, Model, Taught};
 use super::settings::Settings;
 use super::sgd::Sgd;
+use super::teacher::Teacher;
 use super::validation::Validation;
 use crate::backbone::Backbone;
 use crate::error::VisionError;
@@ -30,6 +32,8 @@ pub struct Job<'a> {
     pub settings: Settings,
     /// Weights to begin with instead of drawn ones.
     pub begin_with: Option<Backbone>,
+    /// An earlier generation to learn from, if the settings say so.
+    pub teacher: Option<Teacher>,
     /// The folder for checkpoints and metrics.
     pub folder: &'a Path,
     /// Whether to go on from the folder's last checkpoint.
@@ -86,6 +90,7 @@ pub fn train(job: &Job<'_>, report: &mut dyn FnMut(Event<'_>)) -> Result<Outcome
     std::fs::create_dir_all(job.folder).map_err(io_error(job.folder))?;
     let device = job.device.clone().autodiff();
     let start = start(job, &device)?;
+    check_teacher(job.teacher.as_ref(), &start)?;
     let validation = match job.validation {
         Some(dataset) => {
             let settings = &start.settings;
@@ -144,6 +149,20 @@ fn start(job: &Job<'_>, device: &Device) -> Result<Checkpoint, VisionError> {
     Ok(start)
 }
 
+/// Refuses a training that should have a teacher and has none, or the wrong one.
+fn check_teacher(teacher: Option<&Teacher>, start: &Checkpoint) -> Result<(), VisionError> {
+    let refuse = |value: &str, requirement: &str| {
+        let (value, requirement) = (value.to_owned(), requirement.to_owned());
+        Err(VisionError::Setting { setting: "teacher", value, requirement })
+    };
+    match (teacher, &start.settings.distillation) {
+        (Some(teacher), Some(distillation)) => teacher.check(start.model.classes(), distillation),
+        (None, Some(_)) => refuse("none", "the training began with one, and goes on with it"),
+        (Some(_), None) => refuse("given", "the training began without one, and goes on so"),
+        (None, None) => Ok(()),
+    }
+}
+
 type Batches = std::sync::mpsc::Receiver<Result<Batch, handful_data::DataError>>;
 
 struct Run<'a> {
@@ -195,7 +214,16 @@ impl Run<'_> {
         let images = Tensor::<4>::from_data(images, &self.device);
         let classes = TensorData::new(batch.classes, [count]);
         let classes = Tensor::<1, Int>::from_data(classes, &self.device.clone().inner());
-        let (loss, correct) = model.loss(images, classes, settings.smoothing);
+        let taught =
+            (self.job.teacher.as_ref().zip(settings.distillation.as_ref())).map(|(teacher, wanted)| {
+                let (weight, temperature) = (wanted.weight, wanted.temperature);
+                let probabilities = teacher.probabilities(images.clone().inner(), temperature);
+                Taught { probabilities, weight, temperature }
+            });
+        let blend =
+            blend_of_step(settings.mixup, settings.backbone, settings.seed, progress.epoch, progress.step);
+        let lesson = Lesson { classes, smoothing: settings.smoothing, blend, taught };
+        let (loss, correct) = model.loss_of(images, lesson);
         let value = loss.clone().into_scalar::<f32>();
         let rate = learning_rate(settings, self.steps, progress.epoch * self.steps + progress.step);
         if !value.is_finite() {

@@ -6,6 +6,7 @@ mod evaluate;
 mod explain;
 mod images;
 mod output;
+mod page;
 mod report;
 mod review;
 mod rule;
@@ -80,6 +81,9 @@ pub struct LabelArgs {
     /// File for the rows to check by hand, most informative first [default: review.csv beside the output]
     #[arg(long, value_name = "FILE")]
     review: Option<PathBuf>,
+    /// Also write a page: contact sheet, classes, confusion of labels left out, reliability, map, rows to check
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Mark rows that belong to none of the classes as rejected
     #[arg(long)]
     reject: bool,
@@ -178,10 +182,11 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
         .filter(|_| format != Some(OutputFormat::Links))
         .chain(&args.review)
         .chain(&args.save)
+        .chain(&args.report)
     {
         atomic::check_destination(file)?;
     }
-    for written in output.into_iter().chain(&args.review).chain(&args.save) {
+    for written in output.into_iter().chain(&args.review).chain(&args.save).chain(&args.report) {
         let mut read = args.labels.iter().chain([&args.pool]);
         if let Some(read) = read.find(|read| same_file(read, written)) {
             return Err(CliError::Usage(format!(
@@ -213,6 +218,10 @@ fn run_in_threads(args: &LabelArgs) -> Result<(), CliError> {
     if let Some(path) = &args.save {
         job.model.save(path).map_err(model_error)?;
         written.model = Some(path.clone());
+    }
+    if let Some(path) = &args.report {
+        page::write(path, &args.pool, &job, args.max_error)?;
+        written.report = Some(path.clone());
     }
     report::print(args.format, &job, &written, args.max_error)?;
     rows_to_explain.into_iter().try_for_each(|row| explain::print(&job, row))

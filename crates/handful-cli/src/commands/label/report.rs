@@ -13,7 +13,7 @@ use super::columns::line;
 use super::output::OutputFormat;
 use crate::commands::bench::Format;
 use crate::error::CliError;
-use crate::terminal::Printable;
+use crate::terminal::{Paint, Printable};
 
 /// What was written, and what it replaced.
 #[derive(Default)]
@@ -22,6 +22,7 @@ pub struct Written {
     pub review: Option<PathBuf>,
     pub review_rows: Option<usize>,
     pub model: Option<PathBuf>,
+    pub report: Option<PathBuf>,
     pub changes: Option<Changes>,
 }
 
@@ -80,9 +81,28 @@ pub fn print(format: Format, job: &Job, written: &Written, max_error: Option<f64
                 .map_err(std::io::Error::from)?;
             writeln!(out)?;
         }
-        Format::Table => words(&mut Printable::new(&mut out), job, written, max_error)?,
+        Format::Table => {
+            let paint = Paint::for_stream(&out);
+            let mut text = Vec::new();
+            words(&mut Printable::new(&mut text), job, written, max_error)?;
+            for line in String::from_utf8_lossy(&text).lines() {
+                writeln!(out, "{}", if is_warning(line) { paint.warning(line) } else { line.to_owned() })?;
+            }
+        }
     }
     Ok(out.flush()?)
+}
+
+/// Lines that say what to be careful about.
+fn is_warning(line: &str) -> bool {
+    const BEGINNINGS: [&str; 5] = [
+        "check ",
+        "probabilities: uncalibrated",
+        "  with so few labels",
+        "  the smallest share",
+        "  no share of errors",
+    ];
+    BEGINNINGS.iter().any(|beginning| line.starts_with(beginning))
 }
 
 fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f64>) -> std::io::Result<()> {
@@ -143,6 +163,9 @@ fn words(out: &mut dyn Write, job: &Job, written: &Written, max_error: Option<f6
     }
     if let Some(path) = &written.model {
         writeln!(out, "model: {}; label further rows with handful predict", path.display())?;
+    }
+    if let Some(path) = &written.report {
+        writeln!(out, "report: {}", path.display())?;
     }
     if let (Some(path), Some(rows)) = (&written.review, written.review_rows) {
         writeln!(
@@ -282,6 +305,7 @@ fn document(job: &Job, written: &Written, max_error: Option<f64>) -> serde_json:
         "changed": written.changes.as_ref().map(|changes| changes.changed),
         "output": path(&written.output),
         "model": path(&written.model),
+        "report": path(&written.report),
         "review": path(&written.review),
         "review_rows": written.review_rows,
     })
