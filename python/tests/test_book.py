@@ -21,7 +21,7 @@ MOST_LEFT_OUT = 2
 
 def blocks(page: Path) -> tuple[list[str], list[str]]:
     """Return what is run of a page, and the reasons of what is not."""
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     run, left_out = [], []
     for match in FENCE.finditer(text):
         reason = NOT_RUN.search(text[: match.start()])

@@ -67,6 +67,7 @@ pub fn run(page: &Page, programs: &Path) -> Report {
             .env("REPOSITORY", crate::markdown::root())
             .env("HANDFUL_WEIGHTS", folder.path().join(".weights"))
             .env("XDG_CACHE_HOME", folder.path().join(".cache"))
+            .env("XDG_CONFIG_HOME", folder.path().join(".config"))
             .env_remove("VIRTUAL_ENV")
             .env_remove("CONDA_PREFIX")
             .output()
