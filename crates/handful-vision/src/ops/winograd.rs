@@ -221,7 +221,7 @@ impl Winograd {
         let before = self.before[1];
         let (even, odd) = halves.split_at_mut(halves.len() / 2);
         // The first pixel stands at column `before` of the padded plane.
-        let (own, other) = if before % 2 == 0 { (even, odd) } else { (odd, even) };
+        let (own, other) = if before.is_multiple_of(2) { (even, odd) } else { (odd, even) };
         let pairs = source.chunks(2).zip(own[before / 2..].iter_mut().zip(&mut other[before.div_ceil(2)..]));
         for (pixels, (own, other)) in pairs {
             *own = pixels[0];
