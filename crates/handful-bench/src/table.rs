@@ -166,9 +166,7 @@ fn lines(groups: &[Group<'_>]) -> Vec<Vec<String>> {
         let mut line = vec![label(&score.name, &score.preset)];
         for group in groups {
             let figures = group.scores.get(row);
-            line.extend(
-                columns.iter().map(|(_, cell)| figures.map_or_else(String::new, |figures| cell(figures))),
-            );
+            line.extend(columns.iter().map(|(_, cell)| figures.map_or_else(String::new, cell)));
         }
         line.push(prior(score));
         lines.push(line);

@@ -215,7 +215,7 @@ mod tests {
             assert!(of(entry.name).next().is_some(), "whom to cite for {}?", entry.name);
         }
         let known = |name: &&str| METHODS.iter().any(|entry| entry.name == *name);
-        assert!(CITATIONS.iter().flat_map(|(methods, _)| *methods).all(|name| known(name)));
+        assert!(CITATIONS.iter().flat_map(|(methods, _)| *methods).all(known));
     }
 
     #[test]
