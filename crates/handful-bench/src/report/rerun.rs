@@ -16,10 +16,10 @@ pub fn commands(records: &[Record]) -> Vec<String> {
     let cross = records.iter().find(|record| record.table == "table3");
     let mut options = String::new();
     if let Some(record) = main {
-        options.push_str(&source("", &record.features.name));
+        options.push_str(&source("--features", &record.features.name));
     }
     if let Some(record) = cross {
-        options.push_str(&source("cross-", &record.features.name));
+        options.push_str(&source("--cross-features", &record.features.name));
     }
     options.push_str(&format!(
         " --preset {} --tasks {} --seed {} --benchmark {}{} --out OUT",
@@ -41,13 +41,13 @@ pub fn commands(records: &[Record]) -> Vec<String> {
 }
 
 /// Features that come along need no option, and those that were made on the way have no file.
-fn source(which: &str, name: &str) -> String {
+fn source(option: &str, name: &str) -> String {
     if name.starts_with('<') {
         String::new()
-    } else if Path::new(name).extension().is_none() {
-        format!(" --{which}dataset IMAGES")
+    } else if Path::new(name).extension().is_none() && option == "--features" {
+        " --dataset IMAGES".to_owned()
     } else {
-        format!(" --{which}features {}", quoted(name))
+        format!(" {option} {}", quoted(name))
     }
 }
 
