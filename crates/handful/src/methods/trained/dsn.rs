@@ -48,7 +48,8 @@ impl DsnHead {
     fn spans<'g>(&self, weights: &Weights<'g>, rows: &EpisodeRows<'g>) -> Vec<Span<'g>> {
         let support = rows.support.inner_products(weights["map"]);
         let span = |class: usize| {
-            let members: Vec<usize> = (0..rows.labels.len()).filter(|&row| rows.labels[row] == class).collect();
+            let members: Vec<usize> =
+                (0..rows.labels.len()).filter(|&row| rows.labels[row] == class).collect();
             let own = support.gather(members.clone());
             let mean = own.column_sums().scaled(1.0 / members.len() as f64);
             // Differences to the first row span the same space as those to the mean, without the one too many.
@@ -84,10 +85,7 @@ impl System for DsnHead {
     }
 
     fn tensors(&self, dim: usize, _: usize) -> Vec<TensorSpec> {
-        vec![
-            tensor("map", dim, dim, Start::Identity),
-            tensor("scale", 1, 1, Start::Constant(self.scale)),
-        ]
+        vec![tensor("map", dim, dim, Start::Identity), tensor("scale", 1, 1, Start::Constant(self.scale))]
     }
 
     fn least_shots(&self) -> usize {
@@ -114,7 +112,8 @@ impl System for DsnHead {
         for (at, one) in spans.iter().enumerate() {
             for other in &spans[..at] {
                 let across = one.basis.inner_products(other.basis);
-                let overlap = one.gram.solve(across).times(other.gram.solve(across.transposed()).transposed());
+                let overlap =
+                    one.gram.solve(across).times(other.gram.solve(across.transposed()).transposed());
                 // Each pair counts in both orders.
                 loss = loss.plus(overlap.sum().scaled(2.0 * self.discriminative));
             }

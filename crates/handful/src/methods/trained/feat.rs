@@ -39,7 +39,8 @@ impl Constants for Feat {
     const ABOUT: &'static str = "FEAT (Ye et al. 2020): prototypes adapted by attention";
 
     fn for_shots(shots: usize) -> Self {
-        let (regulariser_temperature, regulariser_weight) = if shots < 5 { (64.0, 0.01) } else { (32.0, 0.1) };
+        let (regulariser_temperature, regulariser_weight) =
+            if shots < 5 { (64.0, 0.01) } else { (32.0, 0.1) };
         Self {
             temperature: 64.0,
             regulariser_temperature,
@@ -63,7 +64,8 @@ impl Feat {
         let graph = rows.graph();
         let queries = rows.inner_products(weights["query"]);
         let keys = rows.inner_products(weights["key"]);
-        let mut attention = queries.inner_products(keys).scaled(1.0 / (rows.columns() as f64).sqrt()).softmax();
+        let mut attention =
+            queries.inner_products(keys).scaled(1.0 / (rows.columns() as f64).sqrt()).softmax();
         let values = rows.inner_products(weights["value"]);
         let out = |attention: Var<'g>| {
             attention.product(values).inner_products(weights["out"]).plus(weights["out_bias"])

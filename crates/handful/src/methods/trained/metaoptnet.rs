@@ -43,10 +43,7 @@ impl System for Metaoptnet {
     }
 
     fn tensors(&self, dim: usize, _: usize) -> Vec<TensorSpec> {
-        vec![
-            tensor("map", dim, dim, Start::Identity),
-            tensor("scale", 1, 1, Start::Constant(self.scale)),
-        ]
+        vec![tensor("map", dim, dim, Start::Identity), tensor("scale", 1, 1, Start::Constant(self.scale))]
     }
 
     fn row_length(&self, _: usize) -> f64 {

@@ -29,7 +29,7 @@ pub use leo::Leo;
 pub use metaoptnet::Metaoptnet;
 pub use r2d2::R2d2;
 pub use relationnet::Relationnet;
-pub use rows::EpisodeRows;
+pub use rows::{EpisodeRows, prepared};
 pub use sib::Sib;
 
 use super::{Change, Setting, change};

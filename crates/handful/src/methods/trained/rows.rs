@@ -48,7 +48,7 @@ pub(super) fn ridge(graph: &Graph, size: usize, value: f64) -> Var<'_> {
 }
 
 /// Centres rows and gives each the same length; a row without length stays zero.
-pub(super) fn prepared(rows: &Matrix<f32>, centre: &[f32], length: f64) -> Matrix<f64> {
+pub fn prepared(rows: &Matrix<f32>, centre: &[f32], length: f64) -> Matrix<f64> {
     let mut out: Matrix<f64> = rows.cast();
     for row in 0..out.rows() {
         let row = out.row_mut(row);
