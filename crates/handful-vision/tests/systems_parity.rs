@@ -80,7 +80,8 @@ fn check(name: &str, changes: &[(&str, &str)]) {
         let mut stepped: Matrix<f32> = tensor.cast();
         let mut moments = Moments::new(spec.rows, spec.columns);
         Optimiser::Sgd { momentum: 0.9 }.step(&mut stepped, &ours, &mut moments, 0.1, 5e-4, 0);
-        for ((new, old), gradient) in stepped.as_slice().iter().zip(tensor.as_slice()).zip(theirs.as_slice()) {
+        for ((new, old), gradient) in stepped.as_slice().iter().zip(tensor.as_slice()).zip(theirs.as_slice())
+        {
             let expected = old - 0.1 * 1.9 * (gradient + 5e-4 * old);
             assert!((f64::from(*new) - expected).abs() <= 1e-5 * (1.0 + expected.abs()), "{}", spec.name);
         }

@@ -8,6 +8,8 @@ mod checkpoint;
 mod draws;
 mod optimiser;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod trainer;
 
 pub use draws::TaskDraws;
