@@ -115,7 +115,7 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
         save_every,
         stop: &stop,
     };
-    let bar = bar_like(steps as u64, "{msg}  {wide_bar} {eta} left");
+    let bar = bar_like(steps, "{msg}  {wide_bar} {eta} left");
     let start = Instant::now();
     let outcome = train_system(&job, &mut |event| match event {
         EpisodicEvent::Step(done, loss) => {
