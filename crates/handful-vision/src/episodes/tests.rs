@@ -26,8 +26,7 @@ fn train(system: &str, folder: &Path, resume: bool, stop_after: Option<usize>) -
         validation_tasks: 4,
         ..EpisodicSettings::of(system, 2, 5)
     };
-    let changes = if system == "leo" { vec![("inner_rate".to_owned(), "0.05".to_owned())] } else { Vec::new() };
-    let system = find_system(system).and_then(|entry| entry.system(2, &changes)).expect("a system");
+    let system = find_system(system).and_then(|entry| entry.system(2, &[])).expect("a system");
     let job = EpisodicJob {
         base: &base,
         validation: &base,
