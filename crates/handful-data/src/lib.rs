@@ -9,6 +9,7 @@ pub mod atomic;
 mod class_vectors;
 pub mod datasets;
 mod error;
+pub mod heads;
 pub mod labelled;
 pub mod labels;
 pub mod lock;

@@ -6,6 +6,7 @@
 pub mod backbone;
 pub mod device;
 pub mod embedding;
+pub mod episodes;
 pub mod error;
 mod files;
 mod foreign;

@@ -16,6 +16,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod differentiation;
 pub mod error;
 pub mod fit;
 pub mod graph;

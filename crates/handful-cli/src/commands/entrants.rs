@@ -1,19 +1,23 @@
 //! Which methods take part, with which presets and parameters: shared by every command that names methods.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use handful::Method;
+use handful::methods::trained::{Head, SYSTEMS};
 use handful::methods::{self, Change, METHODS};
 use handful_bench::grid::{Axis, combinations};
 use handful_bench::preset_file::PresetFile;
 use handful_bench::study::Entrant;
+use handful_data::heads::read_head;
+use handful_data::shipped;
 
 use crate::error::CliError;
 
 /// Methods and their parameters.
 #[derive(Args, Default)]
 pub struct EntrantArgs {
-    /// Methods to compare, each `name`, `name:preset` or `name:file.toml` (written by `bench tune`)
+    /// Methods to compare, each `name`, `name:preset`, `name:file.toml` (written by `bench tune`) or `name:file.safetensors` (by `train --system`)
     #[arg(long, value_delimiter = ',', default_values_t = ["protonet".to_owned(), "tim-gd".to_owned(), "dm-ida".to_owned()])]
     pub method: Vec<String>,
     /// Preset, or preset file (*.toml), of every method that has it (those that do not keep their default)
@@ -42,15 +46,51 @@ pub struct Contender {
     /// Changes to the default preset, or to the named one.
     changes: Vec<Change>,
     base: Option<String>,
+    head: Option<HeadSource>,
     /// The grid, as far as it concerns this method.
     pub axes: Vec<Axis>,
 }
 
+/// Where a trained head comes from.
+enum HeadSource {
+    File(PathBuf),
+    Shipped { shots: usize },
+}
+
+impl HeadSource {
+    fn read(&self, system: &str) -> Result<Head, CliError> {
+        match self {
+            Self::File(path) => {
+                let head = read_head(path)?;
+                if head.facts().system == system {
+                    return Ok(head);
+                }
+                let found = &head.facts().system;
+                Err(CliError::Usage(format!("{} is a head of {found}, not of {system}", path.display())))
+            }
+            Self::Shipped { shots } => Ok(shipped::head(system, *shots)?),
+        }
+    }
+}
+
 impl Contender {
+    fn build(&self, changes: &[Change]) -> Result<Box<dyn Method>, CliError> {
+        let Some(source) = &self.head else {
+            return Ok(methods::build(self.name, self.base.as_deref(), changes)?);
+        };
+        match changes.first() {
+            Some((key, _)) => Err(CliError::Usage(format!(
+                "{key}: {} was trained with its constants, which cannot be changed any more",
+                self.name
+            ))),
+            None => Ok(Box::new(source.read(self.name)?)),
+        }
+    }
+
     /// The method at one point of its grid.
     pub fn entrant(&self, point: &[Change]) -> Result<Entrant, CliError> {
         let changes = [self.changes.clone(), point.to_vec()].concat();
-        let method = methods::build(self.name, self.base.as_deref(), &changes)?;
+        let method = self.build(&changes)?;
         let variant = point.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ");
         let preset =
             if variant.is_empty() { self.preset.clone() } else { format!("{}[{variant}]", self.preset) };
@@ -87,8 +127,8 @@ impl EntrantArgs {
         let mut contenders = Vec::new();
         for text in &self.method {
             let mut contender = self.listed(text, &mut preset_used)?;
-            let plain = methods::build(contender.name, contender.base.as_deref(), &contender.changes)?;
-            let known = |key: &str| plain.params().get(key).is_some();
+            let plain = contender.build(&contender.changes)?;
+            let known = |key: &str| contender.head.is_none() && plain.params().get(key).is_some();
             contender.changes.extend(self.concerned(text, &changes, &mut used.set, known));
             let own = self.concerned(text, &axes, &mut used.grid, known);
             contender.axes = own.into_iter().map(|(key, values)| Axis { key, values }).collect();
@@ -108,6 +148,9 @@ impl EntrantArgs {
             Some((name, preset)) => (name, Some(preset)),
             None => (text, None),
         };
+        if let Some(contender) = trained(name, own)? {
+            return Ok(contender);
+        }
         let entry = METHODS.iter().find(|entry| entry.name == name);
         let Some(entry) = entry else {
             return Err(methods::build(name, None, &[])
@@ -119,6 +162,7 @@ impl EntrantArgs {
             preset: "default".to_owned(),
             changes: Vec::new(),
             base: None,
+            head: None,
             axes: Vec::new(),
         };
         let shared = self.preset.as_deref().filter(|_| own.is_none());
@@ -167,6 +211,37 @@ impl EntrantArgs {
         }
         own
     }
+}
+
+/// A system with its head: a file, or one that comes with the program, as `1-shot` or `5-shot`.
+fn trained(name: &str, own: Option<&str>) -> Result<Option<Contender>, CliError> {
+    let Some(entry) = SYSTEMS.iter().find(|entry| entry.name == name) else { return Ok(None) };
+    let is_head = |text: &&str| Path::new(text).extension().is_some_and(|end| end == "safetensors");
+    let shots: Vec<usize> = shipped::heads(name).collect();
+    let preset = |shots: &usize| format!("{shots}-shot");
+    let (head, preset) = match own {
+        Some(path) if is_head(&path) => (HeadSource::File(path.into()), path.to_owned()),
+        // A name that is both: without a head it is the method of parameters alone.
+        own if METHODS.iter().any(|entry| entry.name == name)
+            && !own.is_some_and(|own| shots.iter().any(|shots| preset(shots) == own)) =>
+        {
+            return Ok(None);
+        }
+        own => {
+            let chosen = shots.iter().find(|shots| own.is_none_or(|own| preset(shots) == own));
+            let Some(&shots) = chosen else {
+                let known = shots.iter().map(preset).collect::<Vec<_>>().join(", ");
+                let known = if known.is_empty() { String::new() } else { format!(", or {name}:{known}") };
+                return Err(CliError::Usage(format!(
+                    "{name} is learnt from tasks: give its head as {name}:file.safetensors, which \
+                     `handful train --system {name}` writes{known}"
+                )));
+            };
+            (HeadSource::Shipped { shots }, preset(&shots))
+        }
+    };
+    let (changes, axes) = (Vec::new(), Vec::new());
+    Ok(Some(Contender { name: entry.name, preset, changes, base: None, head: Some(head), axes }))
 }
 
 /// Which items of `--set` and `--grid` concerned any method.

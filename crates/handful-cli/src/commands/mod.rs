@@ -33,6 +33,8 @@ pub mod tasks;
 pub mod text;
 #[cfg(feature = "vision")]
 pub mod train;
+#[cfg(feature = "vision")]
+pub mod train_system;
 pub mod tune;
 #[cfg(feature = "vision")]
 pub mod weights;

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use clap::Args;
+use handful::methods::trained::SYSTEMS;
 use handful::methods::{self, METHODS};
+use handful_data::shipped;
 
 use crate::commands::citations;
 use crate::error::CliError;
@@ -25,6 +27,11 @@ pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
         let width = METHODS.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         for entry in METHODS {
             writeln!(out, "{:width$}   {}", entry.name, entry.presets.join(", "))?;
+        }
+        writeln!(out, "\nlearnt from tasks by `handful train --system`, used as name:head.safetensors")?;
+        for entry in SYSTEMS {
+            let shipped: String = shipped::heads(entry.name).map(|shots| format!(", {shots}-shot")).collect();
+            writeln!(out, "{:width$}   {}{shipped}", entry.name, entry.about)?;
         }
         return Ok(out.flush()?);
     };

@@ -1,4 +1,4 @@
-//! `handful train`: a backbone from the base classes of an image dataset.
+//! `handful train`: a backbone from the base classes of an image dataset; with `--system`, a system from their features.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use handful_vision::training::trainer::{Event, Job, best_network, last_checkpoin
 
 use crate::commands::data::dataset_kind;
 use crate::commands::network::SHIPPED;
+use crate::commands::train_system::{self, SystemArgs};
 use crate::error::CliError;
 use crate::progress::bar_like;
 
@@ -26,10 +27,12 @@ use crate::progress::bar_like;
 #[derive(Args)]
 pub struct TrainArgs {
     /// Folder or archive of the dataset; its base classes are trained on, its validation classes validated on
-    dataset: PathBuf,
+    pub(super) dataset: PathBuf,
     /// Folder for checkpoints and metrics
     #[arg(short, long, value_name = "FOLDER")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
+    #[command(flatten)]
+    pub(super) system: SystemArgs,
     /// The network
     #[arg(long, default_value = "compact")]
     backbone: String,
@@ -47,13 +50,13 @@ pub struct TrainArgs {
     epochs: Option<usize>,
     /// Images in a step
     #[arg(long)]
-    batch: Option<usize>,
+    pub(super) batch: Option<usize>,
     /// The greatest learning rate
     #[arg(long)]
-    rate: Option<f64>,
+    pub(super) rate: Option<f64>,
     /// Weight decay
     #[arg(long)]
-    weight_decay: Option<f64>,
+    pub(super) weight_decay: Option<f64>,
     /// Label smoothing
     #[arg(long)]
     smoothing: Option<f64>,
@@ -92,13 +95,13 @@ pub struct TrainArgs {
     no_flip: bool,
     /// Decides weights, order and augmentation
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(super) seed: u64,
     /// Go on from the folder's last checkpoint, with its settings; --epochs may change
     #[arg(long)]
-    resume: bool,
+    pub(super) resume: bool,
     /// Seconds between checkpoints within an epoch
     #[arg(long, default_value_t = 120.0, value_name = "SECONDS")]
-    save_every: f64,
+    pub(super) save_every: f64,
     /// Where to compute: cpu, cuda:0, wgpu
     #[arg(long, default_value = "cpu")]
     device: String,
@@ -167,6 +170,9 @@ impl TrainArgs {
 
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
+    if let Some(system) = &args.system.system {
+        return train_system::run(args, system);
+    }
     let device = device(&args.device)?;
     let teacher = args.teacher.as_deref().map(|path| Teacher::open(path, &device)).transpose()?;
     let settings = args.settings(teacher.as_ref())?;

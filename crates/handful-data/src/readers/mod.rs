@@ -26,7 +26,7 @@ pub(crate) mod parquet;
 pub(crate) mod pickle;
 mod raw_table;
 mod records;
-mod safetensors;
+pub(crate) mod safetensors;
 mod torch;
 #[cfg(feature = "tables")]
 pub(crate) mod unwound;

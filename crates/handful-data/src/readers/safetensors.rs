@@ -90,6 +90,19 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
     read_with(path, bytes, |_, _| None)
 }
 
+/// Every matrix of a file, and its metadata.
+pub(crate) fn matrices(path: &Path, bytes: &[u8]) -> Result<Matrices, DataError> {
+    let header = Header::parse(path, bytes)?;
+    let mut matrices = BTreeMap::new();
+    for name in header.tensors.keys() {
+        matrices.insert(name.clone(), header.array(path, bytes, name)?.0.to_features(path, name)?);
+    }
+    Ok((matrices, header.metadata))
+}
+
+/// Matrices by name, and texts by name.
+pub(crate) type Matrices = (BTreeMap<String, handful::Matrix<f32>>, BTreeMap<String, String>);
+
 /// `map_features` may keep the features where they are; without its answer they are copied.
 fn read_with(
     path: &Path,

@@ -46,6 +46,7 @@ mod svm;
 mod tafssl;
 mod tim_adm;
 mod tim_gd;
+pub mod trained;
 mod unem;
 
 use serde::de::DeserializeOwned;

@@ -55,6 +55,11 @@ impl SvmParams {
         Self { transform, c: 0.1, dual_ridge: 1.0, tolerance: 1e-6, max_sweeps: 1000, scale: 1.0 }
     }
 
+    /// The dual alone, as exactly as its derivative needs it.
+    pub(crate) fn for_training(c: f64, dual_ridge: f64) -> Self {
+        Self { c, dual_ridge, tolerance: 1e-12, ..Self::authors() }
+    }
+
     fn check_values(&self) -> Result<(), ParamError> {
         check_positive("c", self.c)?;
         check_range("dual_ridge", self.dual_ridge, self.dual_ridge >= 0.0, "a number from 0 up")?;
@@ -76,7 +81,7 @@ impl SvmParams {
     }
 
     /// Coordinate descent over labelled rows, each solved exactly.
-    fn solve_dual(&self, gram: &Matrix<f64>, labels: &[usize], ways: usize) -> Matrix<f64> {
+    pub(crate) fn solve_dual(&self, gram: &Matrix<f64>, labels: &[usize], ways: usize) -> Matrix<f64> {
         let mut dual: Matrix<f64> = Matrix::zeros(labels.len(), ways);
         // Row i: sum_j G_ij a_j, kept up to date.
         let mut pulls: Matrix<f64> = Matrix::zeros(labels.len(), ways);
