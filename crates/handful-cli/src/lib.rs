@@ -67,7 +67,7 @@ enum Command {
     Weights(commands::weights::WeightsArgs),
     /// Train a backbone on the base classes of an image dataset
     #[cfg(feature = "vision")]
-    Train(commands::train::TrainArgs),
+    Train(Box<commands::train::TrainArgs>),
     /// Print which defaults are in force, and where each comes from
     Config(commands::config::ConfigArgs),
     /// Print a script that completes this command's arguments in a shell

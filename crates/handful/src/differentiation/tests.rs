@@ -63,9 +63,9 @@ fn each_above_one(matrix: Matrix<f64>) -> Matrix<f64> {
 #[test]
 fn functions_of_entries_and_rows() {
     let a = matrix(3, 4, 5);
-    check(&[a.clone()], |v| v[0].relu().plus(v[0].sigmoid()).times(v[0].exp()));
+    check(std::slice::from_ref(&a), |v| v[0].relu().plus(v[0].sigmoid()).times(v[0].exp()));
     check(&[each_above_one(a.clone())], |v| v[0].ln().plus(v[0].sqrt().scaled(3.0)).shifted(1.0));
-    check(&[a.clone()], |v| v[0].softmax().plus(v[0].log_softmax()));
+    check(std::slice::from_ref(&a), |v| v[0].softmax().plus(v[0].log_softmax()));
     check(&[a.clone(), matrix(2, 4, 6)], |v| v[0].unit_rows().squared_distances(v[1]));
     check(&[a], |v| v[0].cross_entropy(&[1, 3, 0]));
 }
