@@ -1,8 +1,8 @@
 //! Methods whose parameters were learnt from tasks: one file for each system, its formula and its training loss together.
 //!
-//! A [`System`] is a formula on a [`Graph`](crate::differentiation::Graph); a [`Head`] is a system with the tensors that somebody learnt, and is a
-//! [`Method`](super::Method). Here is no training: the loop that samples tasks and takes steps is in `handful-vision`, and files of heads
-//! are read by `handful-data`.
+//! A [`System`] is a formula on a [`Graph`](crate::differentiation::Graph); a [`Head`] is a system with the tensors that
+//! somebody learnt, and is a [`Method`](super::Method). Here is no training: the loop that samples tasks and takes steps is
+//! in `handful-vision`, and files of heads are read by `handful-data`.
 //!
 //! Rows are centred on the mean of the base classes (kept in the head) and scaled to one length before any of them.
 
