@@ -440,11 +440,13 @@ def reproduce(
     root = Path(output).resolve()
     remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(work)
     parts = {name: [root / name / "parts" / target for target in targets] for name in runs}
-    ray.get([
-        remote.remote(target, str(folder), of_run(name), tasks)
-        for name, folders in parts.items()
-        for target, folder in zip(targets, folders, strict=True)
-    ])
+    ray.get(
+        [
+            remote.remote(target, str(folder), of_run(name), tasks)
+            for name, folders in parts.items()
+            for target, folder in zip(targets, folders, strict=True)
+        ]
+    )
     for name, folders in parts.items():
         _gather_results(root / name, folders)
         _reproduce_here("report", root / name, tasks=tasks, options=of_run(name), verbose=False)
