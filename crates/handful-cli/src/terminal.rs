@@ -5,6 +5,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use handful_bench::table::{Group, Look, render_within};
+
 /// A writer of text that shows control characters instead of sending them.
 pub struct Printable<W>(W);
 
@@ -60,6 +62,17 @@ impl Paint {
     /// Something wrong.
     fn wrong(self, text: &str) -> String {
         self.with("1;31", text)
+    }
+
+    /// The table of a study, within the width of standard output.
+    pub fn table(self, groups: &[Group<'_>]) -> String {
+        let look = Look {
+            width: width(),
+            clean: &printable,
+            heading: &|text| self.heading(text),
+            best: &|text| self.best(text),
+        };
+        render_within(groups, &look)
     }
 
     fn with(self, code: &str, text: &str) -> String {

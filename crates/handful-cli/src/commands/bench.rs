@@ -9,7 +9,7 @@ use handful_bench::part::Part;
 use handful_bench::prototypes::ClassPrototypes;
 use handful_bench::report::study::{self as study_page, StudyPage};
 use handful_bench::study::{Score, Study, Tasks};
-use handful_bench::table::{self, Group, Look};
+use handful_bench::table::{self, Group};
 use handful_data::{ClassVectors, FeatureTable, atomic, content_digest, read_task_list};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ use crate::commands::table::TableArgs;
 use crate::commands::tune::{self, TuneArgs};
 use crate::error::CliError;
 use crate::progress::{run_with_bar, solve_with_bar};
-use crate::terminal::{Paint, printable, width};
+use crate::terminal::{Paint, printable};
 
 /// More labelled rows than that no vector can be worth, and every one of them is computed with.
 const MOST_VECTOR_ROWS: usize = 100;
@@ -230,13 +230,7 @@ pub fn print(
         StudyFormat::Table => {
             let heading = about["heading"].as_str().unwrap_or_default();
             let paint = Paint::for_stream(&out);
-            let look = Look {
-                width: width(),
-                clean: &printable,
-                heading: &|text| paint.heading(text),
-                best: &|text| paint.best(text),
-            };
-            write!(out, "{}\n\n{}", printable(heading), table::render_within(&groups(&found), &look))?;
+            write!(out, "{}\n\n{}", printable(heading), paint.table(&groups(&found)))?;
             let scores = found.first().map_or(&[][..], |found| &found.scores);
             if let Some(reference) = scores.get(reference).filter(|_| scores.len() > 1) {
                 let label = table::label(&reference.name, &reference.preset);

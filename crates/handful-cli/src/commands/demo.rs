@@ -5,14 +5,14 @@ use std::io::Write;
 
 use clap::Args;
 use handful_bench::study::{Study, Tasks};
-use handful_bench::table::{self, Look};
+use handful_bench::table;
 use handful_data::{EpisodeSampler, EpisodeSpec, shipped};
 
 use crate::commands::entrants::EntrantArgs;
 use crate::commands::label;
 use crate::error::CliError;
 use crate::progress::run_with_bar;
-use crate::terminal::{Paint, printable, width};
+use crate::terminal::Paint;
 
 /// Arguments of `handful demo`.
 #[derive(Args)]
@@ -55,13 +55,7 @@ pub fn run(args: &DemoArgs) -> Result<(), CliError> {
     let study = Study::new(&features, &tasks).threads(args.threads);
     let scores = run_with_bar(&study, &entrants)?;
     let paint = Paint::for_stream(&out);
-    let look = Look {
-        width: width(),
-        clean: &printable,
-        heading: &|text| paint.heading(text),
-        best: &|text| paint.best(text),
-    };
-    write!(out, "{}", table::render_within(&[table::Group::alone(&scores)], &look))?;
+    write!(out, "{}", paint.table(&[table::Group::alone(&scores)]))?;
     label::demonstrate(&features, &mut out)?;
     writeln!(
         out,

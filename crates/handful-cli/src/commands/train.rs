@@ -201,16 +201,7 @@ pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     );
     let validation = validation.ok();
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    // A second Ctrl-C ends the program at once; the last checkpoint is whole in any case.
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| CliError::Failed(format!("cannot watch for Ctrl-C: {error}")))?;
-
+    let stop = stop_on_ctrl_c()?;
     let epochs = settings.epochs;
     let job = Job {
         base: &base,
@@ -264,4 +255,17 @@ fn sentence(metrics: &EpochMetrics, epochs: usize) -> String {
         validation.unwrap_or_default(),
         metrics.seconds
     )
+}
+
+/// A flag that Ctrl-C sets. A second Ctrl-C ends the program at once; the last checkpoint is whole in any case.
+pub(super) fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, CliError> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })
+    .map_err(|error| CliError::Failed(format!("cannot watch for Ctrl-C: {error}")))?;
+    Ok(stop)
 }

@@ -1,8 +1,6 @@
 //! `handful train FEATURES --system NAME`: a system learnt from tasks on frozen features.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -14,7 +12,7 @@ use handful_vision::episodes::{
 };
 
 use crate::commands::entrants::changes;
-use crate::commands::train::TrainArgs;
+use crate::commands::train::{TrainArgs, stop_on_ctrl_c};
 use crate::error::CliError;
 use crate::progress::bar_like;
 
@@ -95,14 +93,7 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
         )));
     }
 
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-    })
-    .map_err(|error| CliError::Failed(format!("cannot watch for Ctrl-C: {error}")))?;
+    let stop = stop_on_ctrl_c()?;
     let steps = settings.steps;
     let job = EpisodicJob {
         base: &base,

@@ -11,15 +11,21 @@ use handful_data::spreadsheet::guarded;
 use super::Job;
 use crate::error::CliError;
 
-/// Writes the rows that were neither given, accepted nor rejected; without --max-error, all that were not given.
-/// Returns how many there are.
-pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
+/// The rows that were neither given, accepted nor rejected, the most informative first; without --max-error, all that were
+/// not given.
+pub fn order(job: &Job) -> Result<Vec<usize>, CliError> {
     let rows = &job.labelling.rows;
     let everything = job.acceptance.is_none();
     let open: Vec<bool> = (0..rows.len())
         .map(|row| !rows[row].given && !job.rejected[row] && (everything || !job.accepted[row]))
         .collect();
-    let order = job.prepared.review_order(&job.labelling, &open).map_err(CliError::usage)?;
+    job.prepared.review_order(&job.labelling, &open).map_err(CliError::usage)
+}
+
+/// Writes them, and returns how many there are.
+pub fn write(path: &Path, job: &Job) -> Result<usize, CliError> {
+    let rows = &job.labelling.rows;
+    let order = order(job)?;
     atomic::write(path, |out| {
         let mut writer = csv::Writer::from_writer(out);
         writer.write_record([

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use handful_bench::report::page::{escape, table};
 
-use super::super::Job;
+use super::super::{Job, review};
 use super::sheet::{Tile, tiles};
 use crate::error::CliError;
 
@@ -16,12 +16,7 @@ pub fn section(out: &mut String, job: &Job) -> Result<(), CliError> {
     out.push_str("<section id=\"check\"><h2>Check these</h2>\n");
     doubtful(out, job);
     let rows = &job.labelling.rows;
-    let everything = job.acceptance.is_none();
-    let open: Vec<bool> = (0..rows.len())
-        .map(|row| !rows[row].given && !job.rejected[row] && (everything || !job.accepted[row]))
-        .collect();
-    let order = job.prepared.review_order(&job.labelling, &open).map_err(CliError::usage)?;
-    let shown: Vec<usize> = order.into_iter().take(SHOWN).collect();
+    let shown: Vec<usize> = review::order(job)?.into_iter().take(SHOWN).collect();
     if shown.is_empty() {
         out.push_str("<p>Every label was given or accepted.</p></section>\n");
         return Ok(());
