@@ -13,7 +13,7 @@ handful=${HANDFUL:-target/release/handful}
 settings=(--tasks "$tasks" --threads "${THREADS:-0}" --queries "${QUERIES:-15}" --per-task --format json)
 methods=${METHODS:-dm-ida dm-ida:default dm-ida:equal-sizes dm-ida:balanced dm-ida:unbalanced $("$handful" params | awk 'NF == 0 { exit } $1 != "dm-ida" { print $1 }')}
 for unlabeled in ${UNLABELED:-0 50}; do
-    for shots in 1 5; do
+    for shots in ${SHOTS:-1 5}; do
         for classes in balanced dirichlet; do
             column=$out/$shots-shot-$classes-$unlabeled
             mkdir -p "$column"

@@ -59,7 +59,7 @@ dm-ida             class_shares=adaptive,equal X=power+l2+centre-parts+l2+smooth
 GRIDS
 )
 
-for shots in 1 5; do
+for shots in ${SHOTS:-1 5}; do
     # Some parameters of dm-ida, tim-gd and alpha-tim have a value of their own at five shots.
     if [ "$shots" = 1 ]; then five=; else five=_five_shot; fi
     for classes in balanced dirichlet; do
