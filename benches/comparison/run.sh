@@ -29,8 +29,12 @@ for unlabeled in ${UNLABELED:-0 50}; do
                 [ "$unlabeled" != 0 ] && [[ " ${SEMI_SKIP:-} " = *" $method "* ]] && continue
                 file=$column/${method/:/_}.json
                 [ -s "$file" ] && continue
-                "$handful" bench "$features" --method "$method" --preset "$presets/$shots-shot-$classes.toml" \
-                    "${setting[@]}" "${settings[@]}" > "$file.part"
+                # A preset of its own, or one that was not searched, goes without the file.
+                searched=()
+                file_of_presets=$presets/$shots-shot-$classes.toml
+                grep -q -x -F "[$method]" "$file_of_presets" && searched=(--preset "$file_of_presets")
+                "$handful" bench "$features" --method "$method" "${searched[@]}" "${setting[@]}" \
+                    "${settings[@]}" > "$file.part"
                 mv "$file.part" "$file"
             done
         done
