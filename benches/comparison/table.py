@@ -1,6 +1,6 @@
 """Renders the JSON documents of run.sh or losses.sh as one Markdown table.
 
-Usage: python3 benches/comparison/table.py OUT_DIR [OUT_DIR ...] [--reference dm-ida] [--only a,b]
+Usage: python3 benches/comparison/table.py OUT_DIR [OUT_DIR ...] [--reference dm-ida] [--only a,b] [--columns balanced]
 Each cell: accuracy in %, and in brackets the paired difference to the reference where its 95% interval excludes zero. Several folders
 (one for each domain) are columns beside each other.
 """
@@ -24,15 +24,19 @@ def knows(method):
     return "unlabelled" if method["prior"]["setting"] == "uses-unlabelled" else "labels"
 
 
-def read(folders):
+def read(folders, wanted):
     """Scores by method and heading, in the order of the headings, and the number of tasks of each."""
     scores, tasks = {}, {}
     for folder in map(pathlib.Path, folders):
         known = dict(COLUMNS)
-        others = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name not in known)
+        others = [path.name for path in folder.iterdir() if path.is_dir() and path.name not in known]
+        # 5-way before 20-way.
+        others.sort(key=lambda name: [int(part) if part.isdigit() else part for part in name.split("-")])
         for key, heading in [*COLUMNS, *((name, name.replace("-", " ")) for name in others)]:
             if len(folders) > 1:
                 heading = f"{folder.name} {heading.replace('trans. ', '')}"
+            if wanted not in heading:
+                continue
             for path in sorted((folder / key).glob("*.json")):
                 document = json.loads(path.read_text())
                 tasks.setdefault(heading, document["setting"]["tasks"])
@@ -52,9 +56,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+")
     parser.add_argument("--reference", default="dm-ida")
+    parser.add_argument("--columns", default="", help="columns with this in their heading")
     parser.add_argument("--only", help="these methods, comma-separated")
     args = parser.parse_args()
-    scores, tasks = read(args.folders)
+    scores, tasks = read(args.folders, args.columns)
     names = list(dict.fromkeys(name for name, _ in scores))
     if args.only:
         names = [name for name in names if name in args.only.split(",")]
