@@ -20,8 +20,6 @@ for unlabeled in ${UNLABELED:-0 50}; do
             setting=(--shots "$shots" --unlabeled "$unlabeled")
             [ "$classes" = dirichlet ] && setting+=(--query-imbalance 2)
             [ "$classes" = dirichlet ] && [ "$unlabeled" != 0 ] && setting+=(--pool-imbalance 2)
-            # In semi-supervised tasks every method that can looks at pool and query, as dm-ida does.
-            [ "$unlabeled" != 0 ] && setting+=(--set unlabelled=both)
             for method in $methods; do
                 # A subspace needs two rows of a class.
                 [ "$method$shots" = dsn1 ] && continue
@@ -33,6 +31,8 @@ for unlabeled in ${UNLABELED:-0 50}; do
                 searched=()
                 file_of_presets=$presets/$shots-shot-$classes.toml
                 grep -q -x -F "[$method]" "$file_of_presets" && searched=(--preset "$file_of_presets")
+                # In semi-supervised tasks every method that can looks at pool and query, as dm-ida does.
+                [ "$unlabeled" != 0 ] && "$handful" params "$method" | grep '^unlabelled ' > /dev/null && searched+=(--set unlabelled=both)
                 "$handful" bench "$features" --method "$method" "${searched[@]}" "${setting[@]}" \
                     "${settings[@]}" > "$file.part"
                 mv "$file.part" "$file"
