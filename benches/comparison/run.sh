@@ -1,34 +1,38 @@
 #!/usr/bin/env bash
-# Every method on the novel classes with the preset files of tune.sh, one JSON document per setting.
-# Usage: benches/comparison/run.sh NOVEL.npz PRESETS_DIR OUT_DIR [TASKS]   (UNLABELED=0: the transductive columns only)
+# Every method on one feature table with the preset files of tune.sh: one JSON document for each column and method, OUT/COLUMN/METHOD.json.
+# What is there already is not computed again, so a run that was cut off goes on where it was.
+# Usage: benches/comparison/run.sh FEATURES.npz PRESETS_DIR OUT_DIR [TASKS]
+# UNLABELED=0: the transductive columns only. QUERIES=8: that many per class (on average), for classes with few rows. SKIP="ici ilpc"
+# leaves methods out; SEMI_SKIP those that are slow with a pool. METHODS="dm-ida tim-gd" runs only these.
 set -euo pipefail
-novel=$1
+features=$1
 presets=$2
 out=$3
 tasks=${4:-1000}
 handful=${HANDFUL:-target/release/handful}
-mkdir -p "$out"
+settings=(--tasks "$tasks" --threads "${THREADS:-0}" --queries "${QUERIES:-15}" --per-task --format json)
+methods=${METHODS:-dm-ida dm-ida:default dm-ida:equal-sizes dm-ida:balanced dm-ida:unbalanced $("$handful" params | awk 'NF == 0 { exit } $1 != "dm-ida" { print $1 }')}
 for unlabeled in ${UNLABELED:-0 50}; do
-    for shots in 1 5; do
-        # dsn needs two rows of a class; ici takes minutes per column and is left to those who ask (ICI=1).
-        left_out=(-e dm-ida -e ici)
-        [ "$shots" = 1 ] && left_out+=(-e dsn)
-        # SKIP="ilpc ..." leaves out more.
-        for name in ${SKIP:-}; do left_out+=(-e "$name"); done
-        all=$("$handful" params | awk '{print $1}' | grep -v -x "${left_out[@]}" | paste -sd,)
+    for shots in ${SHOTS:-1 5}; do
         for classes in balanced dirichlet; do
-            file=$out/$shots-shot-$classes-$unlabeled.json
-            [ -s "$file" ] && continue
-            imbalance=()
-            [ "$classes" = dirichlet ] && imbalance=(--query-imbalance 2)
-            [ "$classes" = dirichlet ] && [ "$unlabeled" != 0 ] && imbalance+=(--pool-imbalance 2)
+            column=$out/$shots-shot-$classes-$unlabeled
+            mkdir -p "$column"
+            setting=(--shots "$shots" --unlabeled "$unlabeled")
+            [ "$classes" = dirichlet ] && setting+=(--query-imbalance 2)
+            [ "$classes" = dirichlet ] && [ "$unlabeled" != 0 ] && setting+=(--pool-imbalance 2)
             # In semi-supervised tasks every method that can looks at pool and query, as dm-ida does.
-            both=()
-            [ "$unlabeled" != 0 ] && both=(--set unlabelled=both)
-            "$handful" bench "$novel" --method "dm-ida,dm-ida:default,dm-ida:balanced,dm-ida:unbalanced,$all${ICI:+,ici}" \
-                --preset "$presets/$shots-shot-$classes.toml" --shots "$shots" --unlabeled "$unlabeled" \
-                "${imbalance[@]}" "${both[@]}" --tasks "$tasks" --format json > "$file.part"
-            mv "$file.part" "$file"
+            [ "$unlabeled" != 0 ] && setting+=(--set unlabelled=both)
+            for method in $methods; do
+                # A subspace needs two rows of a class.
+                [ "$method$shots" = dsn1 ] && continue
+                [[ " ${SKIP:-} " = *" $method "* ]] && continue
+                [ "$unlabeled" != 0 ] && [[ " ${SEMI_SKIP:-} " = *" $method "* ]] && continue
+                file=$column/${method/:/_}.json
+                [ -s "$file" ] && continue
+                "$handful" bench "$features" --method "$method" --preset "$presets/$shots-shot-$classes.toml" \
+                    "${setting[@]}" "${settings[@]}" > "$file.part"
+                mv "$file.part" "$file"
+            done
         done
     done
 done

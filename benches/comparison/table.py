@@ -1,11 +1,14 @@
-"""Renders the JSON documents of run.sh as one Markdown table.
+"""Renders the JSON documents of run.sh or losses.sh as one Markdown table.
 
-Usage: python3 benches/comparison/table.py OUT_DIR
-Each cell: accuracy in %, and in small print the paired difference to dm-ida where its interval excludes zero.
+Usage: python3 benches/comparison/table.py OUT_DIR [OUT_DIR ...] [--reference dm-ida] [--only a,b]
+Each cell: accuracy in %, and in brackets the paired difference to the reference where its 95% interval excludes zero. Several folders
+(one for each domain) are columns beside each other.
 """
+
+import argparse
 import json
+import math
 import pathlib
-import sys
 
 COLUMNS = [
     (f"{shots}-shot-{classes}-{unlabeled}", f"{shots}-shot {'semi' if unlabeled else 'trans.'} {classes}")
@@ -15,48 +18,63 @@ COLUMNS = [
 ]
 
 
-def label(method):
-    preset = method["preset"]
-    if method["name"] == "dm-ida" and not preset.endswith(".toml"):
-        return f"dm-ida:{preset}"
-    return method["name"]
-
-
 def knows(method):
     if method["prior"]["knows_class_sizes"]:
         return "class sizes"
     return "unlabelled" if method["prior"]["setting"] == "uses-unlabelled" else "labels"
 
 
-def main(folder):
-    scores, order, kinds, tasks = {}, [], {}, {}
-    for key, heading in COLUMNS:
-        path = pathlib.Path(folder) / f"{key}.json"
-        if not path.exists():
-            continue
-        document = json.loads(path.read_text())
-        tasks[heading] = document["setting"]["tasks"]
-        for method in document["methods"]:
-            name = label(method)
-            if name not in order:
-                order.append(name)
-            kinds[name] = knows(method)
-            scores[name, heading] = method
-    headings = [heading for _, heading in COLUMNS if heading in tasks]
-    print("| method | knows | " + " | ".join(headings) + " | ms |")
-    print("|---|---|" + "---:|" * (len(headings) + 1))
-    # The best of each column among methods that know as much.
+def read(folders):
+    """Scores by method and heading, in the order of the headings, and the number of tasks of each."""
+    scores, tasks = {}, {}
+    for folder in map(pathlib.Path, folders):
+        known = dict(COLUMNS)
+        others = sorted(path.name for path in folder.iterdir() if path.is_dir() and path.name not in known)
+        for key, heading in [*COLUMNS, *((name, name.replace("-", " ")) for name in others)]:
+            if len(folders) > 1:
+                heading = f"{folder.name} {heading.replace('trans. ', '')}"
+            for path in sorted((folder / key).glob("*.json")):
+                document = json.loads(path.read_text())
+                tasks.setdefault(heading, document["setting"]["tasks"])
+                scores[path.stem.replace("_", ":"), heading] = document["methods"][0]
+    return scores, tasks
+
+
+def difference(method, reference):
+    """Mean paired difference where it is more than chance, else None."""
+    pairs = [a - b for a, b in zip(method["per_task"], reference["per_task"])]
+    mean = sum(pairs) / len(pairs)
+    spread = sum((pair - mean) ** 2 for pair in pairs) / max(len(pairs) - 1, 1)
+    return mean if abs(mean) > 1.96 * math.sqrt(spread / len(pairs)) else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", nargs="+")
+    parser.add_argument("--reference", default="dm-ida")
+    parser.add_argument("--only", help="these methods, comma-separated")
+    args = parser.parse_args()
+    scores, tasks = read(args.folders)
+    names = list(dict.fromkeys(name for name, _ in scores))
+    if args.only:
+        names = [name for name in names if name in args.only.split(",")]
+    of_method = {name: [scores[name, heading] for heading in tasks if (name, heading) in scores] for name in names}
+    kinds = {name: knows(found[0]) for name, found in of_method.items()}
+    # Ordered by the mean over the columns; a method that is missing in some comes after those that have all.
+    mean = {name: sum(m["accuracy"] for m in found) / len(found) for name, found in of_method.items()}
+    names.sort(key=lambda name: (-len(of_method[name]), -mean[name]))
     best = {}
-    for (name, heading), method in scores.items():
-        place = (kinds[name], heading)
-        best[place] = max(best.get(place, 0), method["accuracy"])
-    # Some methods cannot do every setting; each is placed by the first it can.
-    first = {name: next(scores[name, heading] for heading in headings if (name, heading) in scores) for name in order}
-    order.sort(key=lambda name: -first[name]["accuracy"])
+    for name in names:
+        for heading in tasks:
+            if (name, heading) in scores:
+                place = (kinds[name], heading)
+                best[place] = max(best.get(place, 0), scores[name, heading]["accuracy"])
+    print("| method | knows | " + " | ".join(tasks) + " | mean | ms |")
+    print("|---|---|" + "---:|" * (len(tasks) + 2))
     for kind in ("class sizes", "unlabelled", "labels"):
-        for name in (name for name in order if kinds[name] == kind):
+        for name in (name for name in names if kinds[name] == kind):
             cells = []
-            for heading in headings:
+            for heading in tasks:
                 method = scores.get((name, heading))
                 if method is None:
                     cells.append("")
@@ -64,14 +82,14 @@ def main(folder):
                 text = f"{100 * method['accuracy']:.2f}"
                 if method["accuracy"] == best[kind, heading]:
                     text = f"**{text}**"
-                difference = method["difference"]
-                if difference and abs(difference["mean"]) > difference["ci95"]:
-                    text += f" ({100 * difference['mean']:+.1f})"
-                cells.append(text)
-            time = 1000 / first[name]["tasks_per_second"]
-            print(f"| {name} | {kind} | " + " | ".join(cells) + f" | {time:.2f} |")
+                reference = scores.get((args.reference, heading))
+                ahead = difference(method, reference) if reference else None
+                cells.append(text if ahead is None else f"{text} ({100 * ahead:+.1f})")
+            whole = f"{100 * mean[name]:.2f}" if len(of_method[name]) == len(tasks) else ""
+            time = 1000 / of_method[name][0]["tasks_per_second"]
+            print(f"| {name} | {kind} | " + " | ".join(cells) + f" | {whole} | {time:.2f} |")
     print()
     print("Tasks per column: " + ", ".join(f"{heading} {count}" for heading, count in tasks.items()) + ".")
 
 
-main(sys.argv[1])
+main()

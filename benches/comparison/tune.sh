@@ -2,7 +2,7 @@
 # Tunes every method on the validation classes, one preset file per setting. One budget for all: one key at a time, at most 16
 # settings (a method with fewer parameters has fewer), 100 tasks each; how many were tried is in the preset files. Centring and
 # smoothing are offered to every method that looks at unlabelled rows, and steps by length to every one that takes our steps.
-# ici, which takes minutes, is left to those who ask (ICI=1).
+# A run that was cut off goes on where it was.
 # Usage: benches/comparison/tune.sh VAL.npz OUT_DIR   (the binary: $HANDFUL, else target/release/handful; SKIP="a b" leaves out methods)
 set -euo pipefail
 val=$1
@@ -54,27 +54,25 @@ label-spreading    $features alpha=0.2,0.5,0.8,0.9 gamma=20,5,50 graph=rbf,knn
 ici                $features dimensions=5,10 c=1,10
 soft-kmeans        $features temperature=0.1333,0.05,0.3 steps=1,3,10
 self-training      $features temperature=0.1333,0.3 learning_rate=0.001,0.01 per_class=5,2 max_rounds=10,2
-dm                 $features T=0.3,0.2,0.5 dependence_weight=2,5,20,50 step_scale=length,coordinate
-dm-ida             X=power+l2+centre-parts+l2+smooth:10:60+l2,l2,power+l2,power+l2+centre-parts+l2,power+l2+centre-all+l2,power+l2+smooth:10:40+l2,power+l2+centre-all+l2+smooth:10:60+l2 T=0.4,0.3,0.2 marginal_weight=1,0.3 dependence_weight=2,1,5 selector=ida,confidence
+dm                 objective=dependence,fisher-dependence $features T=0.3,0.2,0.5 dependence_weight=2,5,20 fisher_weight=1,3 step_scale=length,coordinate
+dm-ida             class_shares=adaptive,equal X=power+l2+centre-parts+l2+smooth:10:60+l2,l2,power+l2,power+l2+centre-all+l2,power+l2+smooth:10:40+l2,power+l2+centre-all+l2+smooth:10:60+l2 objective=hybrid,fisher-hybrid T=0.4,0.3,0.5 marginal_weight=1,0.3,0.05 dependence_weight=2,0.5,5 learning_rate=0.1,0.2
 GRIDS
 )
 
-for shots in 1 5; do
+for shots in ${SHOTS:-1 5}; do
     # Some parameters of dm-ida, tim-gd and alpha-tim have a value of their own at five shots.
     if [ "$shots" = 1 ]; then five=; else five=_five_shot; fi
     for classes in balanced dirichlet; do
         file=$out/$shots-shot-$classes.toml
-        [ -s "$file" ] && continue
         imbalance=()
         [ "$classes" = dirichlet ] && imbalance=(--query-imbalance 2)
-        touch "$file.part"
+        touch "$file"
         while read -r method axes; do
             # A subspace needs two rows of a class.
             [ "$method$shots" = dsn1 ] && continue
-            [ "$method" = ici ] && [ -z "${ICI:-}" ] && continue
             [[ " ${SKIP:-} " = *" $method "* ]] && continue
             # What an interrupted run found stays.
-            grep -q -x -F "[$method]" "$file.part" && continue
+            grep -q -x -F "[$method]" "$file" && continue
             grid=()
             for axis in $axes; do
                 case $axis in
@@ -88,9 +86,9 @@ for shots in 1 5; do
                 grid+=(--grid "$axis")
             done
             "$handful" bench tune "$val" --part val --method "$method" --shots "$shots" "${imbalance[@]}" --tasks "$tasks" \
-                --seed 11 --search coordinate --budget "$budget" "${grid[@]}" >> "$file.part"
-            echo >> "$file.part"
+                --seed 11 --search coordinate --budget "$budget" --threads "${THREADS:-0}" "${grid[@]}" > "$file.part"
+            { cat "$file.part"; echo; } >> "$file"
+            rm "$file.part"
         done <<< "$grids"
-        mv "$file.part" "$file"
     done
 done

@@ -66,6 +66,8 @@ pub struct LossParts {
     pub marginal_entropy: f64,
     /// The dependence estimator (U-1)^-2 tr(KHLH); zero when the objective does not use it.
     pub dependence: f64,
+    /// The normalised dependence; zero when the objective does not use it.
+    pub fisher_dependence: f64,
     /// The weighted sum that is minimised.
     pub loss: f64,
 }

@@ -9,6 +9,8 @@ use handful::fit::{FitParams, Fitter, Head, PseudoLabel};
 use handful::methods::presets;
 use handful::paper::hsic::{Bandwidth, KernelFeatures};
 use handful::paper::objective::{DependenceScale, Objective, ObjectiveKind};
+use handful::solution::FitTrace;
+use nalgebra::DMatrix;
 
 const WAYS: usize = 3;
 
@@ -29,6 +31,8 @@ fn params(kind: ObjectiveKind, head: Head) -> FitParams {
             dependence_weight: 5.0,
             dependence_scale: DependenceScale::Normalised,
             prediction_bandwidth: 0.5,
+            fisher_weight: 0.7,
+            fisher_directions: 0,
         },
         feature_bandwidth: Bandwidth::Fixed(0.9),
         kernel_features: KernelFeatures::AsGiven,
@@ -89,7 +93,27 @@ fn loss(
         }
         value -= weights.dependence_weight * trace / ((u - 1) as f64).powi(2);
     }
+    if weights.kind.has_fisher_dependence() {
+        value -= weights.fisher_weight * fisher(pool, &p);
+    }
     value
+}
+
+/// tr((S + rho I)^-1 S_B) / (C-1) with soft labels, from the scatter matrices themselves.
+fn fisher(pool: &Matrix<f64>, p: &[Vec<f64>]) -> f64 {
+    let (u, d) = (pool.rows(), pool.columns());
+    let rows = DMatrix::from_row_slice(u, d, pool.as_slice());
+    let mean = rows.row_mean();
+    let centred = DMatrix::from_fn(u, d, |row, column| rows[(row, column)] - mean[column]);
+    let scatter = centred.transpose() * &centred;
+    let ridge = 0.1 * scatter.trace() / d as f64;
+    let inverse = (scatter + DMatrix::identity(d, d) * ridge).try_inverse().expect("a ridge");
+    let between = |class: usize| -> f64 {
+        let weights = DMatrix::from_fn(1, u, |_, row| p[row][class]);
+        let sum = &weights * &centred;
+        (&sum * &inverse * sum.transpose())[(0, 0)] / weights.sum()
+    };
+    (0..WAYS).map(between).sum::<f64>() / (WAYS - 1) as f64
 }
 
 #[test]
@@ -103,12 +127,18 @@ fn every_objective_matches_central_differences() {
         ObjectiveKind::MutualInformation,
         ObjectiveKind::Dependence,
         ObjectiveKind::Hybrid,
+        ObjectiveKind::FisherDependence,
+        ObjectiveKind::FisherHybrid,
     ] {
         let params = params(kind, Head::Linear);
         let mut fitter = Fitter::new(&params, WAYS, &anchors, &labels, &pool).expect("small");
         let (classifier, gradient) = fitter.gradient_at_start(&pseudo);
         let value =
             |classifier: &LinearClassifier<f64>| loss(&params, classifier, &anchors, &labels, &pool, &pseudo);
+        let mut trace = FitTrace::default();
+        fitter.fit(&pseudo, Some(&mut trace));
+        let (found, wanted) = (trace.steps[0].loss, value(&classifier));
+        assert!((found - wanted).abs() <= 1e-9, "{kind:?}: {found} against {wanted}");
         let step = 1e-5;
         let scale = gradient.weights.as_slice().iter().fold(0.0f64, |a, b| a.max(b.abs()));
         for at in 0..classifier.weights.as_slice().len() {

@@ -29,7 +29,7 @@ pub struct EntrantArgs {
     /// Try several values of a parameter; with more than one --grid, every combination
     #[arg(long, value_name = "KEY=VALUE,VALUE,…")]
     pub grid: Vec<String>,
-    /// Loss: cross-entropy, conditional-entropy, mutual-information, dependence or hybrid
+    /// Loss: cross-entropy, conditional-entropy, mutual-information, dependence, hybrid, fisher-dependence or fisher-hybrid
     #[arg(long)]
     pub objective: Option<String>,
     /// How dm-ida ranks pseudo-labels: ida, ida-bound, ida-confidence, confidence, nearest, random or ici

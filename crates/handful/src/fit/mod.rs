@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ParamError, TaskError, check_range};
 use crate::fit::adam::{Parameters, StepScale};
 use crate::fit::classifier::{LinearClassifier, weighted_prototypes};
-use crate::fit::segment::{Labelled, Segment};
+use crate::fit::segment::{Dependence, DependenceValues, Labelled, Segment};
 use crate::linalg::Matrix;
 use crate::linalg::sums::sum_by_lanes;
+use crate::paper::fisher_dependence::FisherDependence;
 use crate::paper::hsic::{Bandwidth, KernelFeatures, centred_gaussian};
 use crate::paper::objective::{Objective, TermWeights};
 use crate::scalar::Scalar;
@@ -134,7 +135,7 @@ pub struct Fitter<'a, T: Scalar> {
     weights: TermWeights,
     labelled: Segment<T>,
     unlabelled: Segment<T>,
-    centred_kernel: Option<PaddedRows<T>>,
+    dependence: Dependence<T>,
     weight: Parameters<T>,
     bias: Parameters<T>,
     /// Weights and biases of the linear form of a prototype head.
@@ -167,6 +168,9 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         } else {
             None
         };
+        let fisher = (weights.fisher != 0.0)
+            .then(|| FisherDependence::new(pool, ways, params.objective.fisher_directions));
+        let bandwidth = T::from_f64(params.objective.prediction_bandwidth);
         let unlabelled = if weights.uses_unlabelled() { pool.clone() } else { pool.gather(&[]) };
         Ok(Self {
             params,
@@ -179,7 +183,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             weights,
             labelled: Segment::new(anchors, ways),
             unlabelled: Segment::new(&unlabelled, ways),
-            centred_kernel,
+            dependence: Dependence { centred_kernel, bandwidth, fisher },
             weight: Parameters::zeros(ways, anchors.columns()),
             bias: Parameters::zeros(1, ways),
             linear_weight: PaddedRows::zeros(ways, anchors.columns()),
@@ -333,11 +337,10 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         };
         self.labelled.predict(kernels, weight, bias);
         self.unlabelled.predict(kernels, weight, bias);
-        let trace_value = self.unlabelled.unlabelled_residuals(
+        let values = self.unlabelled.unlabelled_residuals(
             kernels,
             &self.weights,
-            self.centred_kernel.as_ref(),
-            T::from_f64(self.params.objective.prediction_bandwidth),
+            &mut self.dependence,
             &self.log_shares,
         );
         self.labelled.clear_residuals();
@@ -358,7 +361,7 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         if self.params.head == Head::Prototype {
             self.chain_to_prototypes();
         }
-        look.then(|| self.loss_parts(given, joined, trace_value))
+        look.then(|| self.loss_parts(given, joined, values))
     }
 
     /// `d/dw = (2 / T) (d/dW - d/db w)`, since W = 2 w / T and b = -|w|^2 / T.
@@ -390,7 +393,12 @@ impl<'a, T: Scalar> Fitter<'a, T> {
         }
     }
 
-    fn loss_parts(&self, given: &[Labelled<T>], joined: &[Labelled<T>], trace_value: T) -> LossParts {
+    fn loss_parts(
+        &self,
+        given: &[Labelled<T>],
+        joined: &[Labelled<T>],
+        values: DependenceValues<T>,
+    ) -> LossParts {
         let weighted = self.labelled.cross_entropy(given) + self.unlabelled.cross_entropy(joined);
         let (conditional_entropy, marginal_entropy) = self.unlabelled.entropies();
         let pairs = (self.unlabelled.rows.rows().max(2) - 1) as f64;
@@ -399,10 +407,12 @@ impl<'a, T: Scalar> Fitter<'a, T> {
             cross_entropy: weighted / weights.cross_entropy.max(f64::MIN_POSITIVE),
             conditional_entropy,
             marginal_entropy,
-            dependence: trace_value.to_f64() / (pairs * pairs),
+            dependence: values.trace.to_f64() / (pairs * pairs),
+            fisher_dependence: values.fisher.to_f64(),
             loss: weighted + weights.conditional * conditional_entropy
                 - weights.marginal * (marginal_entropy + self.unlabelled.log_share_mean(&self.log_shares))
-                - weights.trace * trace_value.to_f64(),
+                - weights.trace * values.trace.to_f64()
+                - weights.fisher * values.fisher.to_f64(),
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::linalg::Matrix;
 use crate::linalg::sums::sum_by_lanes;
+use crate::paper::fisher_dependence::FisherDependence;
 use crate::paper::objective::TermWeights;
 use crate::scalar::Scalar;
 use crate::simd::{Kernels, PaddedRows, PredictionRows, dependence_scratch, padded};
@@ -15,6 +16,25 @@ pub(crate) struct Labelled<T> {
     pub row: usize,
     pub class: usize,
     pub weight: T,
+}
+
+/// The terms of the loss that compare the predictions of a segment's rows with their features.
+pub(crate) struct Dependence<T> {
+    /// HKH, where the loss has the plain dependence.
+    pub centred_kernel: Option<PaddedRows<T>>,
+    /// Bandwidth of its kernel on predictions.
+    pub bandwidth: T,
+    /// The normalised one, where the loss has it.
+    pub fisher: Option<FisherDependence<T>>,
+}
+
+/// Their values.
+#[derive(Clone, Copy)]
+pub(crate) struct DependenceValues<T> {
+    /// tr(KHLH); zero without a kernel.
+    pub trace: T,
+    /// F; zero without the term.
+    pub fisher: T,
 }
 
 /// Rows and everything that is recomputed for them at every step.
@@ -64,28 +84,27 @@ impl<T: Scalar> Segment<T> {
         }
     }
 
-    /// Writes the residuals of the terms on unlabelled rows; returns tr(KHLH), zero without a kernel.
+    /// Writes the residuals of the terms on unlabelled rows; returns the values of the dependences.
     ///
     /// With respect to a prediction p of U rows, the loss changes by
-    /// `(2 lambda / s^2) pull + (w_marg / U) log (pbar / t) - (w_cond / U) log p`, up to a constant that the softmax chain
-    /// removes; t are the shares the classes are pulled towards, whose logarithms are `log_shares` (none where equal).
+    /// `(2 lambda / s^2) pull + (w_marg / U) log (pbar / t) - (w_cond / U) log p - w_fisher dF/dp`, up to a constant that
+    /// the softmax chain removes; t are the shares the classes are pulled towards, whose logarithms are `log_shares` (none where equal).
     pub fn unlabelled_residuals(
         &mut self,
         kernels: &Kernels<T>,
         weights: &TermWeights,
-        centred_kernel: Option<&PaddedRows<T>>,
-        bandwidth: T,
+        dependence: &mut Dependence<T>,
         log_shares: &[T],
-    ) -> T {
+    ) -> DependenceValues<T> {
         let count = self.count();
         if count == 0 || !weights.uses_unlabelled() {
             self.clear_residuals();
-            return T::ZERO;
+            return DependenceValues { trace: T::ZERO, fisher: T::ZERO };
         }
-        let inverse_variance = T::ONE / (bandwidth * bandwidth);
-        let mut trace = T::ZERO;
+        let inverse_variance = T::ONE / (dependence.bandwidth * dependence.bandwidth);
+        let (mut trace, mut fisher) = (T::ZERO, T::ZERO);
         let mut pull_weight = None;
-        if let Some(kernel) = centred_kernel {
+        if let Some(kernel) = &dependence.centred_kernel {
             trace = kernels.dependence(
                 &self.predictions,
                 kernel,
@@ -103,6 +122,13 @@ impl<T: Scalar> Segment<T> {
                 self.marginal[class] = scale * (self.mean_prediction(class).ln() - wanted);
             }
         }
+        if let Some(term) = &mut dependence.fisher {
+            let scale = pull_weight.unwrap_or(T::ZERO);
+            self.pull.as_mut_slice().iter_mut().for_each(|pull| *pull *= scale);
+            let (pull, marginal) = (&mut self.pull, &mut self.marginal);
+            fisher = term.add_pull(kernels, &self.predictions, weights.fisher, pull, marginal);
+            pull_weight = Some(T::ONE);
+        }
         let rows = PredictionRows {
             logits: &self.logits,
             predictions: &self.predictions,
@@ -115,7 +141,7 @@ impl<T: Scalar> Segment<T> {
             T::from_f64(-weights.conditional / count as f64),
             &mut self.residuals,
         );
-        trace
+        DependenceValues { trace, fisher }
     }
 
     /// Sets all residuals to zero.

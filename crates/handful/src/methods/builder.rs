@@ -481,6 +481,8 @@ macro_rules! single_fit_setters {
             dependence_weight: f64 => 0.fit.objective.dependence_weight,
             dependence_scale: DependenceScale => 0.fit.objective.dependence_scale,
             prediction_bandwidth: f64 => 0.fit.objective.prediction_bandwidth,
+            fisher_weight: f64 => 0.fit.objective.fisher_weight,
+            fisher_directions: usize => 0.fit.objective.fisher_directions,
         });)+
     };
 }
@@ -509,6 +511,8 @@ setters!(DmIdaParams {
     dependence_weight: f64 => fit.objective.dependence_weight,
     dependence_scale: DependenceScale => fit.objective.dependence_scale,
     prediction_bandwidth: f64 => fit.objective.prediction_bandwidth,
+    fisher_weight: f64 => fit.objective.fisher_weight,
+    fisher_directions: usize => fit.objective.fisher_directions,
     selection_rows_limit: usize => selection_rows_limit,
     class_shares: WantedShares => shares.class_shares,
     estimate_weight: f64 => shares.estimate_weight,

@@ -42,6 +42,9 @@ pub fn paper() -> DmIdaParams {
                 dependence_weight: 0.01,
                 dependence_scale: DependenceScale::Normalised,
                 prediction_bandwidth: 0.5,
+                // Not in the paper.
+                fisher_weight: 1.0,
+                fisher_directions: 10,
             },
             feature_bandwidth: Bandwidth::Fixed(0.5),
             kernel_features: KernelFeatures::AsGiven,

@@ -1,11 +1,12 @@
 //! What a fit minimises.
 //!
 //! ```text
-//! loss(W, b) = w_ce CE(labelled) + w_cond H(Y|X) - w_marg H(Y) - lambda HSIC(Z, Y)
+//! loss(W, b) = w_ce CE(labelled) + w_cond H(Y|X) - w_marg H(Y) - lambda HSIC(Z, Y) - w_fisher F(Z, Y)
 //! ```
 //!
-//! over the labelled rows (first term) and the unlabelled ones (the others), with HSIC = (U-1)^-2 tr(KHLH). The kind
-//! says which terms are there; the weights of the others are ignored:
+//! over the labelled rows (first term) and the unlabelled ones (the others), with HSIC = (U-1)^-2 tr(KHLH) and F the
+//! dependence normalised by the covariance of the features (`fisher_dependence.rs`). The kind says which terms are
+//! there; the weights of the others are ignored:
 //!
 //! | kind | terms | known as |
 //! |---|---|---|
@@ -13,7 +14,9 @@
 //! | `conditional-entropy` | CE, H(Y\|X) | entropy minimisation (Dhillon et al.) |
 //! | `mutual-information` | CE, H(Y\|X), H(Y) | TIM |
 //! | `dependence` | CE, HSIC | DM, Eq. 4 of the paper |
-//! | `hybrid` | all | the default of the authors' code |
+//! | `hybrid` | CE, H(Y\|X), H(Y), HSIC | the default of the authors' code |
+//! | `fisher-dependence` | CE, F | Fisher's criterion, Eq. 5, with soft labels; not in the paper |
+//! | `fisher-hybrid` | all | |
 //!
 //! Eq. 4 prints the softmax denominator as exp(sum), where sum(exp) is meant; CE here is softmax cross-entropy. The
 //! text divides HSIC by (U-1)^2 and has lambda = 0.01; the authors' code does not divide and also has 0.01, which at
@@ -35,24 +38,33 @@ pub enum ObjectiveKind {
     MutualInformation,
     /// Cross-entropy and the dependence between unlabelled features and predictions.
     Dependence,
-    /// Everything.
+    /// Mutual information and dependence.
     Hybrid,
+    /// Cross-entropy and the dependence normalised by the covariance of the features.
+    FisherDependence,
+    /// Everything.
+    FisherHybrid,
 }
 
 impl ObjectiveKind {
     /// Tells whether the loss has the conditional-entropy term.
     pub fn has_conditional_entropy(self) -> bool {
-        matches!(self, Self::ConditionalEntropy | Self::MutualInformation | Self::Hybrid)
+        matches!(self, Self::ConditionalEntropy) || self.has_marginal_entropy()
     }
 
     /// Tells whether the loss has the marginal-entropy term.
     pub fn has_marginal_entropy(self) -> bool {
-        matches!(self, Self::MutualInformation | Self::Hybrid)
+        matches!(self, Self::MutualInformation | Self::Hybrid | Self::FisherHybrid)
     }
 
     /// Tells whether the loss has the dependence term.
     pub fn has_dependence(self) -> bool {
-        matches!(self, Self::Dependence | Self::Hybrid)
+        matches!(self, Self::Dependence | Self::Hybrid | Self::FisherHybrid)
+    }
+
+    /// Tells whether the loss has the normalised dependence.
+    pub fn has_fisher_dependence(self) -> bool {
+        matches!(self, Self::FisherDependence | Self::FisherHybrid)
     }
 }
 
@@ -84,6 +96,10 @@ pub struct Objective {
     pub dependence_scale: DependenceScale,
     /// Bandwidth of the Gaussian kernel on predictions.
     pub prediction_bandwidth: f64,
+    /// Weight of minus the normalised dependence.
+    pub fisher_weight: f64,
+    /// Leading directions of the features that the normalised dependence looks at; 0 for all.
+    pub fisher_directions: usize,
 }
 
 impl Objective {
@@ -97,6 +113,7 @@ impl Objective {
             ("conditional_weight", self.conditional_weight),
             ("marginal_weight", self.marginal_weight),
             ("dependence_weight", self.dependence_weight),
+            ("fisher_weight", self.fisher_weight),
         ] {
             check_range(key, value, value >= 0.0, "a number from 0 up")?;
         }
@@ -117,6 +134,7 @@ impl Objective {
             conditional: present(self.kind.has_conditional_entropy(), self.conditional_weight),
             marginal: present(self.kind.has_marginal_entropy(), self.marginal_weight),
             trace: present(self.kind.has_dependence(), trace),
+            fisher: present(self.kind.has_fisher_dependence(), self.fisher_weight),
         }
     }
 }
@@ -129,12 +147,14 @@ pub(crate) struct TermWeights {
     pub marginal: f64,
     /// Weight of tr(KHLH).
     pub trace: f64,
+    /// Weight of F.
+    pub fisher: f64,
 }
 
 impl TermWeights {
     /// Tells whether the unlabelled rows have any say.
     pub fn uses_unlabelled(&self) -> bool {
-        self.conditional != 0.0 || self.marginal != 0.0 || self.trace != 0.0
+        [self.conditional, self.marginal, self.trace, self.fisher].iter().any(|weight| *weight != 0.0)
     }
 }
 
@@ -151,6 +171,8 @@ mod tests {
             dependence_weight: 0.01,
             dependence_scale: DependenceScale::Unnormalised,
             prediction_bandwidth: 0.5,
+            fisher_weight: 1.0,
+            fisher_directions: 10,
         }
     }
 
