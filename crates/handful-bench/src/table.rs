@@ -14,7 +14,7 @@ use crate::statistics::Estimate;
 use crate::study::Score;
 
 pub use latex::latex;
-pub use layout::{Look, align, align_within};
+pub use layout::{Last, Look, align, align_within, wrapped};
 
 /// What a study found at one number of labelled rows.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub fn render(scores: &[Score]) -> String {
 /// The same for a terminal: within its width, the best numbers marked.
 pub fn render_within(groups: &[Group<'_>], look: &Look<'_>) -> String {
     let best: Vec<(usize, usize)> = best(groups).into_iter().map(|(row, column)| (row + 1, column)).collect();
-    align_within(&lines(groups), &best, look)
+    align_within(&lines(groups), &best, Last::Words, look)
 }
 
 /// Where the best accuracies stand in the table.

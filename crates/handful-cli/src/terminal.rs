@@ -5,6 +5,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use handful_bench::report::{Report, text};
 use handful_bench::table::{Group, Look, render_within};
 
 /// A writer of text that shows control characters instead of sending them.
@@ -66,13 +67,21 @@ impl Paint {
 
     /// The table of a study, within the width of standard output.
     pub fn table(self, groups: &[Group<'_>]) -> String {
-        let look = Look {
+        self.looking(|look| render_within(groups, look))
+    }
+
+    /// The tables of a report and its claims, within the width of standard output.
+    pub fn report(self, report: &Report) -> String {
+        self.looking(|look| text::render(report, look))
+    }
+
+    fn looking(self, render: impl Fn(&Look<'_>) -> String) -> String {
+        render(&Look {
             width: width(),
             clean: &printable,
             heading: &|text| self.heading(text),
             best: &|text| self.best(text),
-        };
-        render_within(groups, &look)
+        })
     }
 
     fn with(self, code: &str, text: &str) -> String {

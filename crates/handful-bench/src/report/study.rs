@@ -87,8 +87,7 @@ fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
     let mut heading = vec![String::new()];
     for group in page.groups {
         heading.push(if several { format!("{}-shot", group.shots) } else { "accuracy %".to_owned() });
-        heading
-            .extend(["difference", "p (t)", "p (flips)", "wins/ties/losses", "ms a task"].map(str::to_owned));
+        heading.push("ms a task".to_owned());
     }
     let mut lines = vec![heading];
     let methods = page.groups.first().map_or(&[][..], |group| group.scores);
@@ -99,18 +98,27 @@ fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
             let mean = format!("{:.2}", 100.0 * score.accuracy);
             let mean = if best.contains(&(row, at)) { format!("<b>{mean}</b>") } else { mean };
             line.push(format!("{mean} <small>± {:.2}</small>", 100.0 * score.ci95));
-            line.push(score.difference.map_or_else(none, |difference| {
-                format!("{:+.2} <small>± {:.2}</small>", 100.0 * difference.mean, 100.0 * difference.ci95)
-            }));
-            let found = score.significance;
-            line.push(found.and_then(|found| found.p_paired_t).map_or_else(none, p_value));
-            line.push(found.map(|found| found.p_sign_flip).map_or_else(none, p_value));
-            line.push(
-                found.map_or_else(none, |found| format!("{}/{}/{}", found.wins, found.ties, found.losses)),
-            );
             line.push(format!("{:.2}", milliseconds(score)));
         }
         lines.push(line);
+    }
+    lines
+}
+
+/// What speaks for the differences, at one number of labelled rows.
+fn compared(scores: &[Score]) -> Vec<Vec<String>> {
+    let heading = ["", "difference", "p (t)", "p (flips)", "wins/ties/losses"];
+    let mut lines = vec![heading.map(str::to_owned).to_vec()];
+    for score in scores {
+        let Some(difference) = score.difference else { continue };
+        let found = score.significance;
+        lines.push(vec![
+            escape(&label(&score.name, &score.preset)),
+            format!("{:+.2} <small>± {:.2}</small>", 100.0 * difference.mean, 100.0 * difference.ci95),
+            found.and_then(|found| found.p_paired_t).map_or_else(none, p_value),
+            found.map(|found| found.p_sign_flip).map_or_else(none, p_value),
+            found.map_or_else(none, |found| format!("{}/{}/{}", found.wins, found.ties, found.losses)),
+        ]);
     }
     lines
 }
@@ -153,11 +161,18 @@ fn differences(out: &mut String, page: &StudyPage<'_>) {
     let _ = write!(
         out,
         "<section id=\"differences\"><h2>Paired differences</h2>\n<p>Each method against <b>{}</b>, task by task. An \
-         interval that does not touch zero is more than chance; grey ones touch it. The p-values above are of the paired t test \
-         and of flipped signs.</p>\n<div class=\"figures\">{}</div></section>\n",
+         interval that does not touch zero is more than chance; grey ones touch it. The p-values are of the paired t test \
+         and of flipped signs.</p>\n<div class=\"figures\">{}</div>\n",
         escape(&reference),
         figure("paired", &svg, &format!("Differences to {reference} in points, with 95% intervals."))
     );
+    for group in page.groups {
+        if page.groups.len() > 1 {
+            let _ = writeln!(out, "<h3>{}-shot</h3>", group.shots);
+        }
+        out.push_str(&html_table(&compared(group.scores)));
+    }
+    out.push_str("</section>\n");
 }
 
 fn time(out: &mut String, page: &StudyPage<'_>) {

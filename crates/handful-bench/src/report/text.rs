@@ -3,21 +3,27 @@
 use std::fmt::Write;
 
 use super::{CellView, Report, TableView};
+use crate::table::{Last, Look, align_within, wrapped};
+
+/// Where a claim begins, behind the verdict on it.
+const BEHIND_VERDICT: usize = 17;
 
 /// Every section's table, its claims, and what is missing.
-pub fn render(report: &Report) -> String {
+pub fn render(report: &Report, look: &Look<'_>) -> String {
     let mut out = String::new();
     for section in &report.sections {
-        let _ = writeln!(out, "{}\n", section.title);
+        let _ = writeln!(out, "{}\n", wrapped(&(look.clean)(&section.title), look.width, 2));
         if let Some(table) = &section.table {
-            out.push_str(&aligned(table));
+            out.push_str(&aligned(table, look));
             out.push('\n');
         }
         for check in &section.checks {
-            let _ = writeln!(out, "  {:14} {} ({})", check.verdict.word(), check.claim, check.detail);
+            let line = format!("  {:14} {} ({})", check.verdict.word(), check.claim, check.detail);
+            let _ = writeln!(out, "{}", wrapped(&(look.clean)(&line), look.width, BEHIND_VERDICT));
         }
         for part in &section.missing {
-            let _ = writeln!(out, "  left out: {part}");
+            let line = format!("  left out: {part}");
+            let _ = writeln!(out, "{}", wrapped(&(look.clean)(&line), look.width, BEHIND_VERDICT));
         }
         out.push('\n');
     }
@@ -31,12 +37,10 @@ pub(super) fn worded(cell: &CellView) -> String {
     format!("{}{interval}{tasks}", cell.value)
 }
 
-fn aligned(table: &TableView) -> String {
-    let mut lines: Vec<Vec<String>> = vec![
-        std::iter::once(String::new())
-            .chain(table.headings.iter().map(|heading| heading.text.clone()))
-            .collect(),
-    ];
+fn aligned(table: &TableView, look: &Look<'_>) -> String {
+    let headings = table.headings.iter().map(|heading| heading.text.clone());
+    let mut lines: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(headings).collect()];
+    let mut best = Vec::new();
     let mut group = "";
     for row in &table.rows {
         if row.group != group {
@@ -45,24 +49,13 @@ fn aligned(table: &TableView) -> String {
         }
         let sizes = if row.knows_class_sizes { " *" } else { "" };
         let label = format!("{}{sizes}", row.label);
+        let marked = row.cells.iter().enumerate().filter(|(_, cell)| cell.best);
+        best.extend(marked.map(|(column, _)| (lines.len(), column + 1)));
         lines.push(std::iter::once(label).chain(row.cells.iter().map(worded)).collect());
     }
-    let columns = table.headings.len() + 1;
-    let width = |column: usize| {
-        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for line in &lines {
-        for (column, (cell, width)) in line.iter().zip(&widths).enumerate() {
-            let _ =
-                if column == 0 { write!(out, "{cell:<width$}") } else { write!(out, "   {cell:>width$}") };
-        }
-        out.truncate(out.trim_end().len());
-        out.push('\n');
-    }
+    let mut out = align_within(&lines, &best, Last::Numbers, look);
     for footnote in table.footnotes() {
-        let _ = writeln!(out, "{footnote}");
+        let _ = writeln!(out, "{}", wrapped(&(look.clean)(&footnote), look.width, 2));
     }
     if table.rows.iter().any(|row| row.knows_class_sizes) {
         out.push_str("* is told the class sizes\n");

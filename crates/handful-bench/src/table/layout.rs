@@ -19,15 +19,25 @@ pub struct Look<'a> {
     pub best: &'a dyn Fn(&str) -> String,
 }
 
+/// What the last column of a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// Words, which stand to the left.
+    Words,
+    /// Numbers, which stand to the right as those of every other column.
+    Numbers,
+}
+
 /// First and last column to the left, numbers to the right.
 pub fn align(lines: &[Vec<String>]) -> String {
     let plain = |text: &str| text.to_owned();
-    align_within(lines, &[], &Look { width: None, clean: &plain, heading: &plain, best: &plain })
+    let look = Look { width: None, clean: &plain, heading: &plain, best: &plain };
+    align_within(lines, &[], Last::Words, &look)
 }
 
 /// The same within a width: names are broken, and columns that have no room go on below, with the names again. `best` are
 /// lines and columns of cells to mark.
-pub fn align_within(lines: &[Vec<String>], best: &[(usize, usize)], look: &Look<'_>) -> String {
+pub fn align_within(lines: &[Vec<String>], best: &[(usize, usize)], last: Last, look: &Look<'_>) -> String {
     let lines: Vec<Vec<String>> =
         lines.iter().map(|line| line.iter().map(|cell| (look.clean)(cell)).collect()).collect();
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
@@ -42,7 +52,7 @@ pub fn align_within(lines: &[Vec<String>], best: &[(usize, usize)], look: &Look<
         if at > 0 {
             out.push('\n');
         }
-        write_block(&mut out, &lines, block, &widths, best, look);
+        write_block(&mut out, &lines, block, &widths, best, last, look);
     }
     out
 }
@@ -75,9 +85,10 @@ fn write_block(
     block: &[usize],
     widths: &[usize],
     best: &[(usize, usize)],
+    last: Last,
     look: &Look<'_>,
 ) {
-    let last = widths.len().saturating_sub(1);
+    let words = (last == Last::Words).then(|| widths.len().saturating_sub(1));
     for (at, line) in lines.iter().enumerate() {
         let name = broken(line.first().map_or("", String::as_str), widths.first().copied().unwrap_or(0));
         let mut pieces = name.iter();
@@ -86,7 +97,7 @@ fn write_block(
             let Some(cell) = line.get(column) else { continue };
             let room = " ".repeat(widths[column].saturating_sub(cell.chars().count()));
             let marked = if best.contains(&(at, column)) { (look.best)(cell) } else { cell.clone() };
-            let _ = if column == last {
+            let _ = if Some(column) == words {
                 write!(text, "{GAP}{marked}{room}")
             } else {
                 write!(text, "{GAP}{room}{marked}")
@@ -104,6 +115,24 @@ fn write_block(
             out.push('\n');
         }
     }
+}
+
+/// Text in lines of at most this width, broken between words; all but the first are indented.
+pub fn wrapped(text: &str, width: Option<usize>, indent: usize) -> String {
+    let Some(width) = width else { return text.to_owned() };
+    let lead = text.len() - text.trim_start().len();
+    let mut lines = vec![text[..lead].to_owned()];
+    for word in text.trim_start().split_inclusive(' ') {
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        let begun = used > if lines.len() == 1 { lead } else { indent };
+        if begun && used + word.trim_end().chars().count() > width {
+            lines.push(" ".repeat(indent));
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(word);
+        }
+    }
+    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 /// A name in pieces of at most this width, broken behind a mark where there is one; later pieces are indented.
@@ -156,7 +185,7 @@ mod tests {
         ];
         for width in 20..120 {
             let look = Look { width: Some(width), clean: &plain, heading: &plain, best: &plain };
-            let text = align_within(&lines, &[], &look);
+            let text = align_within(&lines, &[], Last::Words, &look);
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             // The widest column beside the least name is what cannot be had narrower.
             assert!(widest <= width.max(LEAST_NAME + 3 + 16), "{width}:\n{text}");
@@ -165,7 +194,30 @@ mod tests {
             }
         }
         let look = Look { width: Some(60), clean: &plain, heading: &plain, best: &mark };
-        assert!(align_within(&lines, &[(1, 1)], &look).contains("<75.31 ± 0.40>"));
+        assert!(align_within(&lines, &[(1, 1)], Last::Words, &look).contains("<75.31 ± 0.40>"));
+    }
+
+    #[test]
+    fn numbers_at_the_end_stand_to_the_right() {
+        let plain = |text: &str| text.to_owned();
+        let look = Look { width: None, clean: &plain, heading: &plain, best: &plain };
+        let text = align_within(&[cells(&["m", "score"]), cells(&["x", "1"])], &[], Last::Numbers, &look);
+        assert_eq!(text, "m   score\n─   ─────\nx       1\n");
+    }
+
+    #[test]
+    fn text_is_wrapped_between_words_and_loses_none() {
+        let text = "  holds          1-shot: this beats that (+2.67 ± 2.09 points)";
+        assert_eq!(wrapped(text, None, 17), text);
+        for width in 30..80 {
+            let lines = wrapped(text, Some(width), 17);
+            assert!(lines.lines().all(|line| line.chars().count() <= width), "{width}:\n{lines}");
+            assert_eq!(
+                lines.split_whitespace().collect::<Vec<_>>(),
+                text.split_whitespace().collect::<Vec<_>>()
+            );
+        }
+        assert_eq!(wrapped("  a longish word", Some(10), 4), "  a\n    longish\n    word");
     }
 
     #[test]

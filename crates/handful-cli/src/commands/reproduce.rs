@@ -17,7 +17,7 @@ use crate::commands::network::{LayerArg, NetworkArgs};
 use crate::commands::table::TableArgs;
 use crate::error::{CliError, is_device_failure};
 use crate::progress::CellBars;
-use crate::terminal::printable;
+use crate::terminal::Paint;
 
 /// What renders the stored results again without computing anything.
 const REPORT: &str = "report";
@@ -113,7 +113,7 @@ fn finish(args: &ReproduceArgs, records: &[results::Record], skipped: &[Skipped]
     let report = report::Report::from_results(records, skipped);
     report.write(&args.out).map_err(ReproduceError::from)?;
     let mut out = std::io::stdout().lock();
-    write!(out, "{}", printable(&report::text::render(&report)))?;
+    write!(out, "{}", Paint::for_stream(&out).report(&report))?;
     writeln!(out, "report: {}", args.out.join("report.html").display())?;
     Ok(out.flush()?)
 }
