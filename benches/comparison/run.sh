@@ -32,7 +32,7 @@ for unlabeled in ${UNLABELED:-0 50}; do
                 file_of_presets=$presets/$shots-shot-$classes.toml
                 grep -q -x -F "[$method]" "$file_of_presets" && searched=(--preset "$file_of_presets")
                 # In semi-supervised tasks every method that can looks at pool and query, as dm-ida does.
-                [ "$unlabeled" != 0 ] && "$handful" params "$method" | grep '^unlabelled ' > /dev/null && searched+=(--set unlabelled=both)
+                [ "$unlabeled" != 0 ] && "$handful" params "${method%%:*}" | grep '^unlabelled ' > /dev/null && searched+=(--set unlabelled=both)
                 "$handful" bench "$features" --method "$method" "${searched[@]}" "${setting[@]}" \
                     "${settings[@]}" > "$file.part"
                 mv "$file.part" "$file"

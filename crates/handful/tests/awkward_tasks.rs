@@ -19,6 +19,13 @@ fn every_method() -> Vec<(String, Box<dyn Method>)> {
             methods.push((format!("{}:{preset}", entry.name), method));
         }
     }
+    // Terms of the loss that no preset has.
+    for (name, objective) in [("dm", "fisher-dependence"), ("dm-ida", "fisher-hybrid")] {
+        let changes =
+            [("objective", objective), ("steps", "30")].map(|(key, value)| (key.into(), value.into()));
+        let method = build(name, None, &changes).expect("valid");
+        methods.push((format!("{name}:{objective}"), method));
+    }
     methods
 }
 
