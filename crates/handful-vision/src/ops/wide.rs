@@ -47,7 +47,6 @@ macro_rules! widened {
         $(#[$attribute])*
         $visibility fn $name($($argument: $kind),*) $(-> $out)? {
             #[inline(always)]
-            #[allow(clippy::extra_unused_type_parameters)]
             fn body<const FUSED: bool>($($argument: $kind),*) $(-> $out)? $body
 
             #[cfg(target_arch = "x86_64")]

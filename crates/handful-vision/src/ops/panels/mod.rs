@@ -128,36 +128,49 @@ impl Packed {
         if let Then::End(ending) = then {
             assert_eq!(ending.channels(), self.rows, "an ending of other channels");
         }
-        #[cfg(target_arch = "x86_64")]
-        if self.instructions != Instructions::Plain {
-            let finish = match then {
-                Then::End(ending) => Some(ending.finish()),
-                Then::Nothing => None,
-            };
-            let job = tile::Job {
-                rows: self.rows,
-                depth: self.depth,
-                columns,
-                weights: self.values.as_ptr(),
-                x: x.as_ptr(),
-                step,
-                out: out.as_mut_ptr(),
-                out_step,
-                finish,
-            };
-            // SAFETY: the instructions are there, or the weights would not be packed for them; the sizes were compared
-            // with the lengths of the slices above.
-            unsafe {
-                match self.instructions {
-                    Instructions::Avx512 => tile::avx512(&job),
-                    _ => tile::avx2(&job),
+        match self.instructions {
+            Instructions::Plain => self.times_plain(x, step, columns, out, out_step, then),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 | Instructions::Avx512 => {
+                let finish = match then {
+                    Then::End(ending) => Some(ending.finish()),
+                    Then::Nothing => None,
+                };
+                let job = tile::Job {
+                    rows: self.rows,
+                    depth: self.depth,
+                    columns,
+                    weights: self.values.as_ptr(),
+                    x: x.as_ptr(),
+                    step,
+                    out: out.as_mut_ptr(),
+                    out_step,
+                    finish,
+                };
+                // SAFETY: the instructions are there, or the weights would not be packed for them; the sizes were
+                // compared with the lengths of the slices above.
+                unsafe {
+                    match self.instructions {
+                        Instructions::Avx512 => tile::avx512(&job),
+                        _ => tile::avx2(&job),
+                    }
                 }
             }
-            return;
         }
+    }
+
+    /// The same by the product that every processor has.
+    fn times_plain(
+        &self,
+        x: &[f32],
+        step: usize,
+        columns: usize,
+        out: &mut [f32],
+        out_step: usize,
+        then: Then<'_>,
+    ) {
         let x = View::with_stride(x, self.depth, columns, step);
-        let weights = View::new(&self.values, self.rows, self.depth);
-        product(out, out_step, weights, x, false);
+        product(out, out_step, View::new(&self.values, self.rows, self.depth), x, false);
         if let Then::End(ending) = then {
             let rows = out.chunks_mut(out_step.max(1)).take(self.rows).enumerate();
             rows.for_each(|(row, out)| ending.apply(row, &mut out[..columns]));
