@@ -25,9 +25,15 @@ impl Activation {
     /// ReLU6, of the networks for phones.
     pub const RELU6: Self = Self { slope: 0.0, ceiling: 6.0 };
 
-    /// Leaky ReLU; the slope is not negative.
+    /// Leaky ReLU; the slope is from 0 to 1.
     pub const fn leaky(slope: f32) -> Self {
         Self { slope, ceiling: f32::INFINITY }
+    }
+
+    /// Slope and ceiling.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn bends(self) -> (f32, f32) {
+        (self.slope, self.ceiling)
     }
 
     /// Whether it is any.

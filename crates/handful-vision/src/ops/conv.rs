@@ -22,12 +22,15 @@ use super::convolution::Convolution;
 use super::ending::Ending;
 use super::geometry::Geometry;
 use super::host::dims4;
+use super::panels::{Packed, Then};
 use super::winograd::{self, Kernels, Winograd};
 use super::{Padding, spare};
 
 /// Images are grouped, or cut into bands of rows, until a column matrix has about this many columns: enough for the
 /// product to run at full speed, few enough to stay in the cache.
 const COLUMNS: usize = 512;
+/// Rows of this many columns are long enough not to be copied.
+const ROW: usize = 128;
 /// Partial sums of the weight gradient.
 const SHARDS: usize = 4;
 
@@ -71,8 +74,11 @@ impl Dense {
         self.channels * self.geometry.input[0] * self.geometry.input[1]
     }
 
+    /// Images that are taken together, which costs a copy.
     fn group(&self) -> usize {
-        (COLUMNS / self.outputs().max(1)).clamp(1, self.batch.max(1))
+        let outputs = self.outputs().max(1);
+        let enough = if self.geometry.is_pointwise() { ROW } else { COLUMNS };
+        if outputs >= enough { 1 } else { (COLUMNS / outputs).clamp(1, self.batch.max(1)) }
     }
 
     /// Whether both ways can be computed with fewer multiplications, and it pays.
@@ -139,32 +145,35 @@ impl Convolution for Dense {
             self.winograd().convolve(x, &kernels, &mut y, ending);
             return y;
         }
-        let weight = View::new(weight, filters, depth);
+        let weight = Packed::new(weight, filters, depth, [depth, 1]);
+        let then = Then::from(ending);
         let groups = y.par_chunks_mut(self.group() * filters * outputs);
         groups.zip(x.par_chunks(self.group() * self.image())).for_each(|(y, x)| {
             let images: Vec<&[f32]> = x.chunks_exact(self.image()).collect();
             let width = images.len() * outputs;
             if let ([image], true) = (images.as_slice(), self.geometry.is_pointwise()) {
-                product(y, width, weight, View::new(image, depth, width), false);
+                weight.times(image, width, width, y, width, then);
             } else if images.len() == 1 {
                 for band in self.bands() {
                     with_scratch([depth * band.outputs, 0], |columns, _| {
                         self.geometry.fill_columns(&images, self.channels, &band.rows, columns);
-                        let columns = View::new(columns, depth, band.outputs);
-                        product(&mut y[band.start..], outputs, weight, columns, false);
+                        weight.times(
+                            columns,
+                            band.outputs,
+                            band.outputs,
+                            &mut y[band.start..],
+                            outputs,
+                            then,
+                        );
                     });
                 }
             } else {
                 with_scratch([depth * width, filters * width], |columns, together| {
                     let rows = 0..self.geometry.output()[0];
                     self.geometry.fill_columns(&images, self.channels, &rows, columns);
-                    product(together, width, weight, View::new(columns, depth, width), false);
+                    weight.times(columns, width, width, together, width, then);
                     from_group(together, outputs, images.len(), y);
                 });
-            }
-            if let Some(ending) = ending {
-                let planes = y.chunks_exact_mut(outputs).enumerate();
-                planes.for_each(|(place, plane)| ending.apply(place % filters, plane));
             }
         });
         y
@@ -178,18 +187,17 @@ impl Convolution for Dense {
             self.winograd().backward().convolve(grad, &kernels, &mut x, None);
             return x;
         }
+        let weight = Packed::new(weight, depth, filters, [1, depth]);
         let groups = x.par_chunks_mut(self.group() * self.image());
         groups.zip(grad.par_chunks(self.group() * filters * outputs)).for_each(|(x, grad)| {
             x.fill(0.0);
             let mut images: Vec<&mut [f32]> = x.chunks_exact_mut(self.image()).collect();
-            let weight = View::new(weight, filters, depth).transposed();
             let together = images.len() * outputs;
             for band in self.bands() {
                 let width = images.len() * band.outputs;
                 with_scratch([depth * width, filters * together], |columns, gathered| {
                     let grad = to_group(grad, outputs, images.len(), gathered);
-                    let grad = View::with_stride(&grad[band.start..], filters, width, together);
-                    product(columns, width, weight, grad, false);
+                    weight.times(&grad[band.start..], together, width, columns, width, Then::Nothing);
                     self.geometry.add_columns(columns, self.channels, &band.rows, &mut images);
                 });
             }
@@ -198,6 +206,9 @@ impl Convolution for Dense {
     }
 
     fn weight_gradient(&self, x: &[f32], grad: &[f32]) -> Vec<f32> {
+        if self.is_winograd() {
+            return self.winograd().weight_gradient(x, grad);
+        }
         let (outputs, depth, filters) = (self.outputs(), self.depth(), self.filters);
         let group = self.group();
         let groups: Vec<(&[f32], &[f32])> =

@@ -20,10 +20,11 @@ use super::ending::Ending;
 use super::geometry::Geometry;
 use super::host::dims4;
 use super::sums::product_sum;
+use super::wide::{multiply_add, widened};
 use super::{Padding, spare};
 
 /// Outputs that are summed over all taps before they are written.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
 
 /// One layer's sizes and distances.
 #[derive(Debug)]
@@ -78,11 +79,13 @@ impl Depthwise {
         let (columns, stride) = (self.geometry.input[1], self.geometry.stride);
         self.runs(|row, first, place| {
             let source = &plane[row * columns..][first..columns];
-            if stride == 1 {
-                padded[place..][..columns].copy_from_slice(source);
-            } else {
-                let pixels = source.iter().step_by(stride);
-                padded[place..].iter_mut().zip(pixels).for_each(|(out, value)| *out = *value);
+            match stride {
+                1 => padded[place..][..columns].copy_from_slice(source),
+                2 => every_second(source, &mut padded[place..]),
+                _ => {
+                    let pixels = source.iter().step_by(stride);
+                    padded[place..].iter_mut().zip(pixels).for_each(|(out, value)| *out = *value);
+                }
             }
         });
     }
@@ -136,21 +139,14 @@ impl Convolution for Depthwise {
         let mut y = spare::take(x.len() / plane * outputs);
         let planes = y.par_chunks_mut(outputs).zip(x.par_chunks(plane)).enumerate().with_min_len(8);
         planes.for_each_init(scratch, |(padded, wide), (place, (y, x))| {
+            let channel = place % self.channels;
             self.pad(x, padded);
-            let weight = &weight[place % self.channels * taps..][..taps];
-            for (block, wide) in wide.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
-                let mut sum = [0.0f32; BLOCK];
-                for (weight, distance) in weight.iter().zip(&self.distances) {
-                    let x = &padded[block * BLOCK + distance..][..BLOCK];
-                    sum.iter_mut().zip(x).for_each(|(sum, x)| *sum += weight * x);
-                }
-                *wide = sum;
+            sum_taps(padded, &weight[channel * taps..][..taps], &self.distances, wide);
+            if let Some(ending) = ending {
+                ending.apply(channel, wide);
             }
             for (y, wide) in y.chunks_exact_mut(columns).zip(wide.chunks(self.small[1])) {
                 y.copy_from_slice(&wide[..columns]);
-            }
-            if let Some(ending) = ending {
-                ending.apply(place % self.channels, y);
             }
         });
         y
@@ -166,8 +162,7 @@ impl Convolution for Depthwise {
             padded.fill(0.0);
             let weight = &weight[place % self.channels * taps..][..taps];
             for (weight, distance) in weight.iter().zip(&self.distances) {
-                let padded = &mut padded[*distance..][..wide.len()];
-                padded.iter_mut().zip(&*wide).for_each(|(padded, grad)| *padded += weight * grad);
+                add_scaled(&mut padded[*distance..][..wide.len()], *weight, wide);
             }
             self.unpad(padded, out);
         });
@@ -191,5 +186,36 @@ impl Convolution for Depthwise {
             out.iter_mut().zip(&sums).for_each(|(out, sum)| *out = *sum as f32);
         });
         out
+    }
+}
+
+widened! {
+    /// `Σ w[tap] x[i + distance(tap)]` for whole blocks of `i`.
+    fn sum_taps<const FUSED: bool>(x: &[f32], weights: &[f32], distances: &[usize], out: &mut [f32]) {
+        for (block, out) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+            let mut sum = [0.0f32; BLOCK];
+            for (weight, distance) in weights.iter().zip(distances) {
+                let x = &x[block * BLOCK + distance..][..BLOCK];
+                sum.iter_mut().zip(x).for_each(|(sum, x)| *sum = multiply_add::<FUSED>(*weight, *x, *sum));
+            }
+            *out = sum;
+        }
+    }
+}
+
+widened! {
+    /// `y += w x`.
+    fn add_scaled<const FUSED: bool>(y: &mut [f32], weight: f32, x: &[f32]) {
+        y.iter_mut().zip(x).for_each(|(y, x)| *y = multiply_add::<FUSED>(weight, *x, *y));
+    }
+}
+
+widened! {
+    /// The first number, the third, and so on.
+    fn every_second<const FUSED: bool>(source: &[f32], out: &mut [f32]) {
+        let (pairs, last) = source.as_chunks::<2>();
+        let (whole, rest) = out.split_at_mut(pairs.len());
+        whole.iter_mut().zip(pairs).for_each(|(out, pair)| *out = pair[0]);
+        rest.iter_mut().zip(last).for_each(|(out, last)| *out = *last);
     }
 }

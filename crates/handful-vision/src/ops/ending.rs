@@ -4,6 +4,9 @@
 //! which is still in the cache: by itself it would be another pass over memory, and another buffer.
 
 use super::activation::Activation;
+#[cfg(target_arch = "x86_64")]
+use super::panels::Finish;
+use super::wide::{multiply_add, widened};
 
 /// `act(scale x + shift)`, by channel.
 #[derive(Debug)]
@@ -34,15 +37,38 @@ impl Ending {
         self
     }
 
+    /// How many channels there are.
+    pub(super) fn channels(&self) -> usize {
+        self.scale.len()
+    }
+
+    /// The same for the product of [`panels`](super::panels).
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn finish(&self) -> Finish<'_> {
+        let (slope, ceiling) = self.activation.bends();
+        Finish { scale: &self.scale, shift: &self.shift, slope, ceiling }
+    }
+
     /// Changes the pixels of a channel.
     pub(super) fn apply(&self, channel: usize, plane: &mut [f32]) {
-        let (scale, shift, activation) = (self.scale[channel], self.shift[channel], self.activation);
-        plane.iter_mut().for_each(|x| *x = activation.apply(scale * *x + shift));
+        change(plane, self.scale[channel], self.shift[channel], self.activation);
     }
 
     /// What the pixels of a channel become.
     pub(super) fn of_plane(&self, channel: usize, plane: &[f32], out: &mut [f32]) {
-        let (scale, shift, activation) = (self.scale[channel], self.shift[channel], self.activation);
-        out.iter_mut().zip(plane).for_each(|(out, x)| *out = activation.apply(scale * x + shift));
+        changed(plane, out, self.scale[channel], self.shift[channel], self.activation);
+    }
+}
+
+widened! {
+    fn change<const FUSED: bool>(plane: &mut [f32], scale: f32, shift: f32, activation: Activation) {
+        plane.iter_mut().for_each(|x| *x = activation.apply(multiply_add::<FUSED>(scale, *x, shift)));
+    }
+}
+
+widened! {
+    fn changed<const FUSED: bool>(plane: &[f32], out: &mut [f32], scale: f32, shift: f32, activation: Activation) {
+        let pixels = out.iter_mut().zip(plane);
+        pixels.for_each(|(out, x)| *out = activation.apply(multiply_add::<FUSED>(scale, *x, shift)));
     }
 }

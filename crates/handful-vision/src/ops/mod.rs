@@ -16,10 +16,12 @@ mod ending;
 mod geometry;
 mod host;
 mod norm;
+mod panels;
 mod pool;
 mod residual;
 mod spare;
 mod sums;
+mod wide;
 mod winograd;
 
 use burn::backend::flex::{Flex, FlexTensor};

@@ -21,6 +21,7 @@ use super::ending::Ending;
 use super::host::{dims4, in_order, own_values, tensor, values};
 use super::spare;
 use super::sums::{sum, two_sums};
+use super::wide::widened;
 
 /// The planes of channel `c` of each image.
 fn channel(x: &[f32], [batch, channels, plane]: [usize; 3], c: usize) -> impl Iterator<Item = &[f32]> {
@@ -50,7 +51,7 @@ fn statistics(x: &[f32], sizes: [usize; 3]) -> (Vec<f32>, Vec<f32>) {
             let mean = channel(x, sizes, c).map(sum).sum::<f64>() / count;
             let centre = mean as f32;
             let (off, squares) = channel(x, sizes, c)
-                .map(|plane| two_sums(plane, plane, |v, _| (v - centre, (v - centre) * (v - centre))))
+                .map(|plane| deviations(plane, centre))
                 .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
             (mean as f32, (squares / count - (off / count).powi(2)) as f32)
         })
@@ -66,6 +67,58 @@ fn affine(x: &[f32], sizes: [usize; 3], ending: &Ending) -> Vec<f32> {
         .enumerate()
         .for_each(|(place, (y, x))| ending.of_plane(place % sizes[1], x, y));
     y
+}
+
+/// The numbers of one channel.
+struct Channel {
+    mean: f32,
+    inverse: f32,
+    gamma: f32,
+    beta: f32,
+    activation: Activation,
+}
+
+impl Channel {
+    /// The gradient by z, and ẑ.
+    #[inline(always)]
+    fn before_activation(&self, x: f32, grad: f32) -> (f32, f32) {
+        let normal = (x - self.mean) * self.inverse;
+        (self.activation.gradient(self.gamma * normal + self.beta, grad), normal)
+    }
+}
+
+widened! {
+    /// `Σ (x - centre)` and `Σ (x - centre)²`.
+    fn deviations<const FUSED: bool>(x: &[f32], centre: f32) -> (f64, f64) {
+        two_sums(x, x, |v, _| (v - centre, (v - centre) * (v - centre)))
+    }
+}
+
+widened! {
+    /// `Σ dz` and `Σ dz ẑ`.
+    fn gradient_sums<const FUSED: bool>(channel: &Channel, x: &[f32], grad: &[f32]) -> (f64, f64) {
+        two_sums(x, grad, |x, grad| {
+            let (grad, normal) = channel.before_activation(x, grad);
+            (grad, grad * normal)
+        })
+    }
+}
+
+widened! {
+    /// `γ / sqrt(variance + ε) (dz - mean(dz) - ẑ mean(dz ẑ))`.
+    fn input_gradient<const FUSED: bool>(
+        channel: &Channel,
+        means: [f32; 2],
+        x: &[f32],
+        grad: &[f32],
+        out: &mut [f32],
+    ) {
+        let scale = channel.gamma * channel.inverse;
+        for ((out, &x), &grad) in out.iter_mut().zip(x).zip(grad) {
+            let (grad, normal) = channel.before_activation(x, grad);
+            *out = scale * (grad - means[0] - normal * means[1]);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -91,30 +144,21 @@ impl Saved {
             .enumerate()
             .map(|(c, planes)| {
                 let inverse = 1.0 / (f64::from(self.variance[c]) + self.epsilon).sqrt();
-                let (mean, inverse) = (self.mean[c], inverse as f32);
-                let (gamma, beta) = (gamma[c], beta[c]);
-                let before_activation = |x: f32, grad: f32| {
-                    let normal = (x - mean) * inverse;
-                    (self.activation.gradient(gamma * normal + beta, grad), normal)
+                let channel_of = Channel {
+                    mean: self.mean[c],
+                    inverse: inverse as f32,
+                    gamma: gamma[c],
+                    beta: beta[c],
+                    activation: self.activation,
                 };
                 let (sum, product) = channel(x, sizes, c)
                     .zip(channel(grad, sizes, c))
-                    .map(|(x, grad)| {
-                        two_sums(x, grad, |x, grad| {
-                            let (grad, normal) = before_activation(x, grad);
-                            (grad, grad * normal)
-                        })
-                    })
+                    .map(|(x, grad)| gradient_sums(&channel_of, x, grad))
                     .fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
                 let (mean_grad, mean_product) = ((sum / count) as f32, (product / count) as f32);
-                let scale = gamma * inverse;
-                for ((out, x), grad) in
-                    planes.into_iter().zip(channel(x, sizes, c)).zip(channel(grad, sizes, c))
-                {
-                    for ((out, &x), &grad) in out.iter_mut().zip(x).zip(grad) {
-                        let (grad, normal) = before_activation(x, grad);
-                        *out = scale * (grad - mean_grad - normal * mean_product);
-                    }
+                let planes = planes.into_iter().zip(channel(x, sizes, c)).zip(channel(grad, sizes, c));
+                for ((out, x), grad) in planes {
+                    input_gradient(&channel_of, [mean_grad, mean_product], x, grad, out);
                 }
                 (product as f32, sum as f32)
             })

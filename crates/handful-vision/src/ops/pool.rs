@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::host::{dims4, in_order, tensor, values};
 use super::spare;
+use super::wide::widened;
 
 /// Places of the window's four pixels relative to its first.
 fn corners(columns: usize) -> [usize; 4] {
@@ -28,19 +29,24 @@ fn greatest(plane: &[f32], start: usize, corners: [usize; 4]) -> usize {
     best
 }
 
-fn forward(x: &FlexTensor) -> FlexTensor {
-    let [batch, channels, rows, columns] = dims4(x);
-    let (out_rows, out_columns) = (rows / 2, columns / 2);
-    let mut y = spare::take(batch * channels * out_rows * out_columns);
-    let planes = values(x).par_chunks(rows * columns);
-    y.par_chunks_mut(out_rows * out_columns).zip(planes).with_min_len(8).for_each(|(y, x)| {
+widened! {
+    fn pool_plane<const FUSED: bool>(x: &[f32], columns: usize, y: &mut [f32], out_columns: usize) {
         for (row, y) in y.chunks_exact_mut(out_columns).enumerate() {
             let (upper, lower) = x[2 * row * columns..][..2 * columns].split_at(columns);
             for ((y, upper), lower) in y.iter_mut().zip(upper.chunks_exact(2)).zip(lower.chunks_exact(2)) {
                 *y = upper[0].max(upper[1]).max(lower[0].max(lower[1]));
             }
         }
-    });
+    }
+}
+
+fn forward(x: &FlexTensor) -> FlexTensor {
+    let [batch, channels, rows, columns] = dims4(x);
+    let (out_rows, out_columns) = (rows / 2, columns / 2);
+    let mut y = spare::take(batch * channels * out_rows * out_columns);
+    let planes = values(x).par_chunks(rows * columns);
+    let planes = y.par_chunks_mut(out_rows * out_columns).zip(planes).with_min_len(8);
+    planes.for_each(|(y, x)| pool_plane(x, columns, y, out_columns));
     tensor(y, [batch, channels, out_rows, out_columns])
 }
 

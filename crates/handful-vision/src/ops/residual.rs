@@ -16,9 +16,22 @@ use rayon::prelude::*;
 use super::activation::Activation;
 use super::host::{in_order, own_values, tensor, values};
 use super::spare;
+use super::wide::widened;
 
 /// Numbers that one thread takes at a time.
 const CHUNK: usize = 1 << 14;
+
+widened! {
+    fn add_and_rectify<const FUSED: bool>(y: &mut [f32], b: &[f32], activation: Activation) {
+        y.iter_mut().zip(b).for_each(|(y, b)| *y = activation.apply(*y + b));
+    }
+}
+
+widened! {
+    fn way_back<const FUSED: bool>(grad: &mut [f32], y: &[f32], activation: Activation) {
+        grad.iter_mut().zip(y).for_each(|(grad, &y)| *grad = activation.gradient(y, *grad));
+    }
+}
 
 fn forward(mut a: FlexTensor, b: &FlexTensor, activation: Activation) -> FlexTensor {
     if let Some(y) = own_values(&mut a) {
@@ -32,14 +45,14 @@ fn forward(mut a: FlexTensor, b: &FlexTensor, activation: Activation) -> FlexTen
 
 fn add_to(y: &mut [f32], b: &FlexTensor, activation: Activation) {
     y.par_chunks_mut(CHUNK).zip(values(b).par_chunks(CHUNK)).for_each(|(y, b)| {
-        y.iter_mut().zip(b).for_each(|(y, b)| *y = activation.apply(*y + b));
+        add_and_rectify(y, b, activation);
     });
 }
 
 fn gradient(y: &FlexTensor, grad: &FlexTensor, activation: Activation) -> FlexTensor {
     let mut out = values(grad).to_vec();
     out.par_chunks_mut(CHUNK).zip(values(y).par_chunks(CHUNK)).for_each(|(out, y)| {
-        out.iter_mut().zip(y).for_each(|(out, &y)| *out = activation.gradient(y, *out));
+        way_back(out, y, activation);
     });
     tensor(out, y.shape())
 }

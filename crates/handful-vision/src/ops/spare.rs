@@ -7,8 +7,11 @@ use std::cell::RefCell;
 
 use burn::backend::flex::FlexTensor;
 
-/// Buffers that are kept: more than the two or three that a network has at a time are of no use.
+/// Buffers that are kept: the two or three that a network has at a time.
 const KEPT: usize = 4;
+/// Numbers up to which more are kept, so that each layer finds its own of the last batch: in a larger one, what lies behind
+/// the length it had last would have to be blanked.
+const NUMBERS: usize = 1 << 25;
 /// Smaller ones are not worth the search.
 const SMALLEST: usize = 1 << 14;
 
@@ -20,7 +23,8 @@ thread_local! {
 pub(super) fn take(length: usize) -> Vec<f32> {
     let spare = SPARE.with_borrow_mut(|spare| {
         let fitting = (0..spare.len()).filter(|&at| spare[at].capacity() >= length);
-        fitting.min_by_key(|&at| spare[at].capacity()).map(|at| spare.swap_remove(at))
+        let best = fitting.min_by_key(|&at| (spare[at].len() != length, spare[at].capacity()));
+        best.map(|at| spare.swap_remove(at))
     });
     let mut buffer = spare.unwrap_or_default();
     buffer.resize(length, 0.0);
@@ -35,7 +39,7 @@ pub(super) fn give(tensor: FlexTensor) {
     let Ok(buffer) = tensor.into_data().try_into_vec::<f32>() else { return };
     SPARE.with_borrow_mut(|spare| {
         spare.push(buffer);
-        if spare.len() > KEPT {
+        while spare.len() > KEPT && spare.iter().map(Vec::capacity).sum::<usize>() > NUMBERS {
             // A network begins with its largest layers: the smallest buffer is the one that fits the fewest.
             let smallest = (0..spare.len()).min_by_key(|&at| spare[at].capacity());
             smallest.map(|at| spare.swap_remove(at));
@@ -47,6 +51,20 @@ pub(super) fn give(tensor: FlexTensor) {
 mod tests {
     use super::super::host::tensor;
     use super::*;
+
+    #[test]
+    fn a_buffer_of_the_length_is_taken_before_a_smaller_one_that_fits() {
+        let [own, other] = [5 * SMALLEST, 4 * SMALLEST].map(take);
+        let place = own.as_ptr();
+        // Room for more than it is asked for, but not the length.
+        let mut roomy = other;
+        roomy.truncate(2 * SMALLEST);
+        give(tensor(roomy, [2 * SMALLEST]));
+        give(tensor(own, [5 * SMALLEST]));
+        let again = take(5 * SMALLEST);
+        assert_eq!(again.as_ptr(), place);
+        assert!(take(3 * SMALLEST).capacity() >= 4 * SMALLEST);
+    }
 
     #[test]
     fn what_is_given_back_is_taken_again_and_what_is_shared_is_not() {

@@ -1,8 +1,11 @@
 //! Sums in lanes, so that the loop vectorises and the sum is accurate.
 
+use super::wide::widened;
+
 const LANES: usize = 16;
 
-/// `(Σ f(a, b), Σ g(a, b))` over two slices.
+/// `(Σ f(a, b), Σ g(a, b))` over two slices. To be inlined where wide instructions are on.
+#[inline(always)]
 pub(super) fn two_sums(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> (f32, f32)) -> (f64, f64) {
     let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
     let (blocks, rest) = a.as_chunks::<LANES>();
@@ -22,12 +25,16 @@ pub(super) fn two_sums(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> (f32, f32))
     )
 }
 
-/// `Σ a`.
-pub(super) fn sum(a: &[f32]) -> f64 {
-    two_sums(a, a, |a, _| (a, 0.0)).0
+widened! {
+    /// `Σ a`.
+    pub(super) fn sum<const FUSED: bool>(a: &[f32]) -> f64 {
+        two_sums(a, a, |a, _| (a, 0.0)).0
+    }
 }
 
-/// `Σ a b`.
-pub(super) fn product_sum(a: &[f32], b: &[f32]) -> f64 {
-    two_sums(a, b, |a, b| (a * b, 0.0)).0
+widened! {
+    /// `Σ a b`.
+    pub(super) fn product_sum<const FUSED: bool>(a: &[f32], b: &[f32]) -> f64 {
+        two_sums(a, b, |a, b| (a * b, 0.0)).0
+    }
 }
