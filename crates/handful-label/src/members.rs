@@ -1,4 +1,4 @@
-//! The members of the adaptive rule: six ways to label a pool, each strong where others are weak.
+//! The members of the adaptive rule: seven ways to label a pool, each strong where others are weak.
 //!
 //! | member | what it is | strong where |
 //! |---|---|---|
@@ -7,11 +7,18 @@
 //! | [`Member::Laplace`] | Laplace learning on the neighbour graph | class sizes differ |
 //! | [`Member::Poisson`] | Poisson learning on the same graph | labels are very few |
 //! | [`Member::Entropy`] | prototypes that make the pool's predictions certain, class shares matched | classes overlap |
-//! | [`Member::Dependence`] | prototypes that maximise the dependence between features and predictions, normalised by the covariance of the features: Fisher's criterion as a loss | fine-grained classes |
+//! | [`Member::FisherDependence`] | prototypes that maximise the dependence between features and predictions, normalised by the covariance of the features: Fisher's criterion as a loss | fine-grained classes |
+//! | [`Member::Dependence`] | prototypes that maximise the dependence itself and are certain, whatever the shares | class sizes differ much |
 //!
-//! The last two are Eq. 4 of the paper at the size of a pool ([`handful::fit::pool_fit`]). Left to themselves they want
-//! classes of equal size, which costs up to 20 points where sizes differ. So from two labels per class on they match the
-//! class shares that the first three agree on instead: `1 - 1/K` of the pull at K labels per class.
+//! The last three are Eq. 4 of the paper at the size of a pool ([`handful::fit::pool_fit`]). Entropy and normalised
+//! dependence, left to themselves, want classes of equal size, which costs up to 20 points where sizes differ. So from two
+//! labels per class on they match the class shares that the first three members agree on instead: `1 - 1/K` of the pull at K
+//! labels per class. Plain dependence has no opinion on shares. It is the best member by far where sizes differ and a poor one
+//! where they do not, so how even the predicted shares are decides what it counts ([`crate::mixture`]).
+//!
+//! Its kernel is the linear one on the lightly smoothed coordinates, whose factor is those coordinates themselves, exact and
+//! linear in the rows. [`Member::GaussianDependence`] is the same with the paper's Gaussian kernel through landmarks
+//! ([`handful::linalg::landmarks`]): no better than the linear one and several times as slow, it is no part of the mixture.
 
 use handful::Matrix;
 use handful::fit::head::{Example, SoftmaxHead};
@@ -60,15 +67,38 @@ pub enum Member {
     /// Entropy minimisation with matched class shares.
     Entropy,
     /// Dependence maximisation, normalised.
+    FisherDependence,
+    /// Dependence maximisation with the linear kernel.
     Dependence,
+    /// Dependence maximisation with the Gaussian kernel.
+    GaussianDependence,
     /// A method of the benchmark, asked for by name.
     Method,
 }
 
 impl Member {
-    /// The members of the adaptive rule.
-    pub const ALL: [Self; 6] =
-        [Self::Halfway, Self::Strongly, Self::Laplace, Self::Poisson, Self::Entropy, Self::Dependence];
+    /// Every member, in the order in which they are fitted: those whose votes on class shares others need come first, and
+    /// those of the mixture before others.
+    pub const ALL: [Self; 8] = [
+        Self::Halfway,
+        Self::Strongly,
+        Self::Laplace,
+        Self::Poisson,
+        Self::Entropy,
+        Self::FisherDependence,
+        Self::Dependence,
+        Self::GaussianDependence,
+    ];
+
+    /// The members of the adaptive rule. At one label per class plain dependence counts nothing and is not fitted.
+    pub fn of_mixture(one_label_each: bool) -> &'static [Self] {
+        &Self::ALL[..if one_label_each { 6 } else { 7 }]
+    }
+
+    /// Whether it matches class shares that others vote on.
+    fn matches_shares(self) -> bool {
+        matches!(self, Self::Entropy | Self::FisherDependence)
+    }
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
@@ -78,7 +108,9 @@ impl Member {
             Self::Laplace => "laplace",
             Self::Poisson => "poisson",
             Self::Entropy => "entropy",
-            Self::Dependence => "fisher-dependence",
+            Self::FisherDependence => "fisher-dependence",
+            Self::Dependence => "dependence",
+            Self::GaussianDependence => "gaussian-dependence",
             Self::Method => "method",
         }
     }
@@ -87,6 +119,24 @@ impl Member {
 /// What the members say: one distribution over the classes per row, for each member asked.
 pub(crate) struct Opinions {
     pub of_member: Vec<(Member, Matrix<f32>)>,
+}
+
+impl Opinions {
+    /// The share of the rows without a label that the members give to each class, one row added to every class.
+    pub fn shares(&self, given: &[bool], ways: usize) -> Vec<f32> {
+        let counts = |said: &Matrix<f32>| {
+            let mut counts = vec![0usize; ways];
+            let unlabelled = said.iter_rows().zip(given).filter(|(_, given)| !**given);
+            unlabelled.for_each(|(row, _)| counts[argmax(row)] += 1);
+            counts
+        };
+        let of_member: Vec<Vec<usize>> = self.of_member.par_iter().map(|(_, said)| counts(said)).collect();
+        let members = of_member.len().max(1) as f32;
+        let votes = |class: usize| of_member.iter().map(|counts| counts[class]).sum::<usize>() as f32;
+        let counts: Vec<f32> = (0..ways).map(|class| 1.0 + votes(class) / members).collect();
+        let total: f32 = counts.iter().sum();
+        counts.iter().map(|count| count / total).collect()
+    }
 }
 
 /// What is fitted, and on how many unlabelled rows.
@@ -102,12 +152,12 @@ impl Fit<'_> {
     /// Fits the members; examples are places in the neighbourhood.
     pub fn run(&self, given: &[Example]) -> Opinions {
         let wants = |member: Member| self.members.contains(&member);
-        let transductive = wants(Member::Entropy) || wants(Member::Dependence);
+        let votes_wanted = self.members.iter().any(|member| member.matches_shares());
         let mut of_member = Vec::new();
         let mut votes: Option<Matrix<f32>> = None;
         for member in Member::ALL {
             let votes_on_shares = matches!(member, Member::Halfway | Member::Strongly | Member::Laplace);
-            if !(wants(member) || (transductive && votes_on_shares)) {
+            if !(wants(member) || (votes_wanted && votes_on_shares)) {
                 continue;
             }
             let said = match member {
@@ -118,12 +168,12 @@ impl Fit<'_> {
                 }
                 Member::Laplace => self.pool.graph.laplace(given, self.ways),
                 Member::Poisson => self.poisson(given),
-                Member::Entropy | Member::Dependence | Member::Method => {
+                _ => {
                     let shares = class_shares(votes.as_ref(), self.ways);
                     self.transductive(member, given, &shares)
                 }
             };
-            if transductive && votes_on_shares {
+            if votes_wanted && votes_on_shares {
                 match &mut votes {
                     Some(votes) => add(votes, &said),
                     None => votes = Some(said.clone()),
@@ -154,8 +204,14 @@ impl Fit<'_> {
         let matched = 1.0 - 1.0 / per_class.max(1.0);
         let mut params = PoolFitParams { class_shares: POOL_FIT.class_shares * matched, ..POOL_FIT };
         match member {
-            Member::Dependence => {
+            Member::FisherDependence => {
                 params.fisher_dependence = 0.05;
+                params.steps *= if per_class < 2.0 { 2 } else { 1 };
+            }
+            Member::Dependence | Member::GaussianDependence => {
+                params.dependence = if member == Member::Dependence { 0.3 } else { 5.0 };
+                params.conditional_entropy = 0.2;
+                params.class_shares = 0.0;
                 params.steps *= if per_class < 2.0 { 2 } else { 1 };
             }
             _ => {
@@ -166,16 +222,24 @@ impl Fit<'_> {
         let labels: Vec<(usize, usize)> = given.iter().map(|example| (example.row, example.class)).collect();
         let balanced = Example::given(&labels, self.ways, 1.0);
         let sample = self.sample(given);
-        let (rows, normalised, balanced) = match &sample {
-            None => (&self.pool.lightly, &self.pool.normalised, balanced),
+        let factor = match member {
+            Member::Dependence => Some(&self.pool.centred),
+            Member::GaussianDependence => Some(self.pool.gaussian()),
+            Member::FisherDependence => Some(&self.pool.normalised),
+            _ => None,
+        };
+        let (rows, sampled, balanced) = match &sample {
+            None => (&self.pool.lightly, None, balanced),
             Some(sample) => {
                 let place = |row: usize| sample.numbers.partition_point(|&other| other < row);
                 let here = balanced.iter().map(|example| Example { row: place(example.row), ..*example });
-                (&sample.rows, &sample.normalised, here.collect())
+                (&sample.rows, factor.map(|factor| factor.gather(&sample.numbers)), here.collect())
             }
         };
+        let factor = sampled.as_ref().or(factor);
         let mut classifier = PoolClassifier::at_class_means(rows, &balanced, self.ways, params.temperature);
-        let factors = Factors { kernel: None, whitened: Some(normalised), shares: Some(shares) };
+        // The weights in `params` say which of the two terms the factor is for.
+        let factors = Factors { kernel: factor, whitened: factor, shares: Some(shares) };
         classifier.fit(rows, factors, &balanced, &params);
         let (weights, bias) = classifier.linear();
         SoftmaxHead::from_linear(&weights, &bias).probabilities(&self.pool.lightly)
@@ -191,15 +255,13 @@ impl Fit<'_> {
         numbers.sort_unstable();
         numbers.dedup();
         let rows = self.pool.lightly.gather(&numbers);
-        let normalised = self.pool.normalised.gather(&numbers);
-        Some(Sample { numbers, rows, normalised })
+        Some(Sample { numbers, rows })
     }
 }
 
 struct Sample {
     numbers: Vec<usize>,
     rows: Matrix<f32>,
-    normalised: Matrix<f32>,
 }
 
 /// The share of the rows that the votes give to each class, one row added to every class.

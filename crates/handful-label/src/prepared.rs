@@ -216,7 +216,7 @@ impl PreparedPool {
                 let members: &[Member] = match &self.params.rule {
                     Rule::Only(member) => std::slice::from_ref(member),
                     _ if fast => &[Member::Strongly],
-                    _ => &Member::ALL,
+                    _ => Member::of_mixture(few.len() <= ways),
                 };
                 let infer = |given: &[_], checking: bool| {
                     let most_rows = if checking { CHECKED_ROWS } else { TRANSDUCTIVE_ROWS };

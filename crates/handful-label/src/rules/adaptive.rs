@@ -48,8 +48,6 @@ pub(crate) type Infer<'a> = &'a (dyn Fn(&[Example], bool) -> Result<Opinions, La
 /// What labels left out said; kept from one fit to the next, it makes a quick one.
 #[derive(Clone)]
 pub(crate) struct Evidence {
-    /// Labels that each member got right, and labels tested.
-    right: Vec<usize>,
     /// What each member said about each, the row, and its familiarity.
     tested: Vec<(Vec<Vec<f32>>, LeftOutRow)>,
 }
@@ -59,6 +57,34 @@ struct LeftOutRow {
     row: usize,
     class: usize,
     familiarity: f32,
+}
+
+impl Evidence {
+    /// What the members got right, each left-out label counted as its class is frequent in the pool.
+    fn right(&self, members: usize, shares: &[f32]) -> Vec<f64> {
+        let importance = self.importance(shares);
+        let total: f64 = self.tested.iter().map(|(_, out)| importance[out.class]).sum();
+        let even = self.tested.len() as f64 / total.max(f64::MIN_POSITIVE);
+        let right = |member: usize| {
+            let hits = self
+                .tested
+                .iter()
+                .filter(|(said, out)| said.get(member).is_some_and(|said| argmax(said) == out.class));
+            even * hits.map(|(_, out)| importance[out.class]).sum::<f64>()
+        };
+        (0..members).map(right).collect()
+    }
+
+    /// What a left-out label of each class counts: its class's share of the pool over that of the left-out labels.
+    fn importance(&self, shares: &[f32]) -> Vec<f64> {
+        let mut counts = vec![0usize; shares.len()];
+        self.tested.iter().for_each(|(_, out)| counts[out.class] += 1);
+        let all = self.tested.len() as f64;
+        let weight = |(&share, &count): (&f32, &usize)| {
+            (f64::from(share) * all / count.max(1) as f64).min(MOST_WEIGHT)
+        };
+        shares.iter().zip(&counts).map(weight).collect()
+    }
 }
 
 /// A fitted pool: what the model is made of.
@@ -105,7 +131,9 @@ impl Recipe<'_> {
             Some(evidence) => evidence.clone(),
             None => self.leave_out(&given)?,
         };
-        let mixture = Mixture::new(&opinions, &evidence.right, evidence.tested.len(), &is_given);
+        let voted = opinions.shares(&is_given, self.ways);
+        let right = evidence.right(opinions.of_member.len(), &voted);
+        let mixture = Mixture::new(&opinions, &right, evidence.tested.len(), &is_given, &voted);
         let mut mixed = mixture.mix(&opinions);
         let agreement = agreements(&opinions);
         drop(opinions);
@@ -176,7 +204,7 @@ impl Recipe<'_> {
     }
 
     fn leave_out(&self, given: &[Example]) -> Result<Evidence, LabelError> {
-        let mut evidence = Evidence { right: Vec::new(), tested: Vec::new() };
+        let mut evidence = Evidence { tested: Vec::new() };
         let own: Vec<Example> = given.iter().filter(|example| !self.is_prototype(example)).copied().collect();
         for part in calibration::parts(&own, self.ways, self.params.left_out_parts.min(PARTS)) {
             let mut out = vec![false; self.pool.rows()];
@@ -184,13 +212,9 @@ impl Recipe<'_> {
             let kept: Vec<Example> = given.iter().filter(|example| !out[example.row]).copied().collect();
             let opinions = (self.infer)(&kept, true)?;
             let familiarity = self.familiarity(&kept);
-            evidence.right.resize(opinions.of_member.len(), 0);
             for example in part {
                 let said: Vec<Vec<f32>> =
                     opinions.of_member.iter().map(|(_, said)| said.row(example.row).to_vec()).collect();
-                for (right, said) in evidence.right.iter_mut().zip(&said) {
-                    *right += usize::from(argmax(said) == example.class);
-                }
                 let row = self.pool.number(example.row);
                 let familiarity = familiarity[example.row];
                 evidence.tested.push((said, LeftOutRow { row, class: example.class, familiarity }));
@@ -208,13 +232,13 @@ impl Recipe<'_> {
         given: &[bool],
     ) -> Vec<Tested> {
         let unlabelled: Vec<usize> = (0..given.len()).filter(|&row| !given[row]).collect();
-        let shares = class_shares(Some(&mixed.gather(&unlabelled)), self.ways);
+        let importance = evidence.importance(&class_shares(Some(&mixed.gather(&unlabelled)), self.ways));
         let audited = |out: &LeftOutRow| self.audit.contains(&out.row);
         // What was drawn by chance is like the pool as it is; all else is only once its class counts its share.
         let any_audited = evidence.tested.iter().any(|(_, out)| audited(out));
         let weight = |out: &LeftOutRow| match any_audited {
             true => f64::from(u8::from(audited(out))),
-            false => (f64::from(shares[out.class]) * self.ways as f64).min(MOST_WEIGHT),
+            false => importance[out.class],
         };
         let total: f64 = evidence.tested.iter().map(|(_, out)| weight(out)).sum();
         let counted = if any_audited { total } else { evidence.tested.len() as f64 };

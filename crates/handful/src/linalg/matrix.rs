@@ -109,6 +109,14 @@ impl<T: Scalar> Matrix<T> {
         Some((at / self.columns, at % self.columns, self.values[at].to_f64()))
     }
 
+    /// Subtracts the mean of all rows from each.
+    pub fn centre(&mut self) {
+        let (mean, columns) = (self.mean_row(), self.columns.max(1));
+        for row in self.as_mut_slice().chunks_exact_mut(columns) {
+            row.iter_mut().zip(&mean).for_each(|(value, mean)| *value -= *mean);
+        }
+    }
+
     /// Returns the mean of all rows; zeros for an empty matrix.
     pub fn mean_row(&self) -> Vec<T> {
         let mut sums = vec![0.0f64; self.columns];

@@ -2,6 +2,7 @@
 
 pub(crate) mod conjugate_gradients;
 pub(crate) mod dense;
+pub mod landmarks;
 pub(crate) mod matrix;
 pub mod pca;
 pub mod product;
