@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use handful::error::TaskError;
 use handful::methods::{Method, PriorKnowledge};
+use handful::parts::TaskParts;
 use handful::task::{Task, Unlabeled};
 use handful_data::{Episode, EpisodeSampler, FeatureTable};
 use rayon::prelude::*;
@@ -326,14 +327,21 @@ pub fn assemble(
     };
     // Rows of none of the classes come last: they are labelled with the others, and have no truth to be scored by.
     let query = [episode.query.concat(), episode.open_query.clone()].concat();
-    let task = Task::new(
+    let support = episode.support.concat();
+    let mut task = Task::new(
         id,
         episode.classes.len(),
-        table.gather(&episode.support.concat()),
+        table.gather(&support),
         classes(&episode.support),
         unlabeled,
         table.gather(&query),
     )?;
+    if let Some(parts) = table.parts() {
+        let gather = |rows: &[usize]| parts.gather(rows);
+        let parts =
+            TaskParts::new(parts.kind(), parts.count(), gather(&support), gather(&pool), gather(&query));
+        task = task.with_parts(parts)?;
+    }
     Ok((task, classes(&episode.query)))
 }
 

@@ -287,3 +287,104 @@ fn parts_of_another_instruction_set_are_refused() {
     std::fs::write(&two, other).expect("written");
     handful(&["bench", "merge", path(&one), path(&two)]).refused(&["two.json: instruction set is"]);
 }
+
+/// Six classes of twelve rows with `width` columns, and what the rows are made of under `parts`, `count` vectors each.
+fn table_of_parts(
+    folder: &std::path::Path,
+    name: &str,
+    width: usize,
+    parts: &'static str,
+    count: usize,
+) -> std::path::PathBuf {
+    let (classes, rows) = (6, 72);
+    let value = |row: usize, column: usize| {
+        let class = row % classes;
+        let noise = ((row * 7919 + column * 104_729) % 1009) as f32 / 1009.0;
+        noise + if column % classes == class { 2.0 } else { 0.0 }
+    };
+    let numbers = |columns: usize| -> Vec<f32> {
+        (0..rows * columns).map(|at| value(at / columns, at % columns)).collect()
+    };
+    let labels: Vec<i64> = (0..rows).map(|row| (row % classes) as i64).collect();
+    let arrays = [
+        Array::f32("features", &[rows, width], &numbers(width)),
+        Array::i64("labels", &labels),
+        Array::f32(parts, &[rows, count, width], &numbers(count * width)),
+    ];
+    npz(folder, name, &arrays)
+}
+
+#[test]
+fn maps_and_views_are_read_used_and_written_again() {
+    let folder = tempdir().expect("a folder");
+    let maps = table_of_parts(folder.path(), "maps.npz", 12, "maps", 4);
+    let views = table_of_parts(folder.path(), "views.npz", 12, "views", 2);
+    let bench = |file: &str, method: &str, shots: &str| {
+        let run = handful(&[
+            "bench",
+            file,
+            "--method",
+            method,
+            "--shots",
+            shots,
+            "--queries",
+            "5",
+            "--tasks",
+            "4",
+            "--format",
+            "json",
+        ]);
+        let document: serde_json::Value = serde_json::from_str(run.succeeded()).expect("JSON");
+        document["methods"][0]["accuracy"].as_f64().expect("a number")
+    };
+    for (file, method, shots) in [(&maps, "deepemd", "1"), (&maps, "deepemd", "2"), (&views, "dsn", "1")] {
+        assert!(bench(path(file), method, shots) > 0.6, "{method} {shots}");
+    }
+    let inspected = handful(&["data", "inspect", path(&maps)]);
+    assert!(
+        inspected.succeeded().contains("maps: 4 vectors of 12 numbers beside each row"),
+        "{}",
+        inspected.stdout
+    );
+
+    let (copy, text) = (folder.path().join("copy.npz"), folder.path().join("copy.csv"));
+    handful(&["data", "convert", path(&maps), path(&copy)]).succeeded();
+    assert_eq!(bench(path(&copy), "deepemd", "1"), bench(path(&maps), "deepemd", "1"));
+    let run = handful(&["data", "convert", path(&maps), path(&text)]);
+    run.succeeded();
+    assert!(run.stderr.contains("the maps are left out"), "{}", run.stderr);
+    handful(&["bench", path(&text), "--method", "deepemd", "--queries", "5"]).refused(&["embed --maps"]);
+
+    let (broken, labels) = (vec![1.0f32; 24], [0i64, 1]);
+    let flat = [
+        Array::f32("features", &[2, 3], &broken[..6]),
+        Array::i64("labels", &labels),
+        Array::f32("maps", &[2, 12], &broken),
+    ];
+    let flat = npz(folder.path(), "flat.npz", &flat);
+    handful(&["data", "inspect", path(&flat)]).refused(&["flat.npz", "[rows, vectors, numbers]"]);
+}
+
+#[test]
+fn what_a_head_was_not_trained_for_is_refused_in_one_sentence() {
+    let folder = tempdir().expect("a folder");
+    let narrow = features(folder.path());
+    let wide = table_of_parts(folder.path(), "wide.npz", 256, "maps", 1);
+    let bench = |file: &std::path::Path, more: &[&str]| {
+        handful(&[&["bench", path(file), "--queries", "5", "--tasks", "2"], more].concat())
+    };
+    // The features of another network, tasks of other classes, too few rows for a subspace.
+    bench(&narrow, &["--method", "sib"]).refused(&["256 dimensions, not 8"]);
+    bench(&wide, &["--method", "sib:5-shot", "--shots", "5", "--ways", "3"]).refused(&["5 classes, not 3"]);
+    bench(&wide, &["--method", "dsn:5-shot"]).refused(&["at least 2", "embed --views"]);
+    bench(&wide, &["--method", "leo:1-shot,metaoptnet:5-shot,relationnet,feat"]).succeeded();
+
+    let out = folder.path().join("head");
+    let train = |more: &[&str]| {
+        handful(&[&["train", path(&narrow), "--system", "sib", "-o", path(&out)], more].concat())
+    };
+    train(&[]).refused(&["--validation"]);
+    let (values, _) = clusters();
+    let unlabelled = npz(folder.path(), "validation.npz", &[Array::f32("features", &[180, 8], &values)]);
+    train(&["--validation", path(&unlabelled)]).refused(&["validation.npz has 0 classes"]);
+}

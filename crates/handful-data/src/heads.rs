@@ -1,11 +1,44 @@
 //! Files of trained heads: safetensors with the tensors of a system, and what it was trained on in their metadata.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use handful::methods::trained::{Head, HeadFacts};
 
 use crate::error::DataError;
 use crate::readers::safetensors::matrices;
+use crate::shipped;
+
+/// Where the head of a system comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HeadSource {
+    /// A file.
+    File(PathBuf),
+    /// The program itself.
+    Shipped {
+        /// For this many labelled rows per class.
+        shots: usize,
+    },
+}
+
+impl HeadSource {
+    /// Reads the head of a system.
+    ///
+    /// # Errors
+    /// [`DataError`] for a file that cannot be read, or holds no head of that system.
+    pub fn read(&self, system: &str) -> Result<Head, DataError> {
+        match self {
+            Self::File(path) => {
+                let head = read_head(path)?;
+                if head.facts().system == system {
+                    return Ok(head);
+                }
+                let found = &head.facts().system;
+                Err(DataError::content(path, format!("it is a head of {found}, not of {system}")))
+            }
+            Self::Shipped { shots } => shipped::head(system, *shots),
+        }
+    }
+}
 
 /// The key of our facts in a file's metadata.
 const FACTS: &str = "handful";

@@ -25,7 +25,7 @@ pub use class_vectors::ClassVectors;
 pub use error::DataError;
 pub use labels::read_labels;
 pub use readers::{OpenOptions, TableFormat, content_digest, open_table, parse_table, read_table};
-pub use table::{ClassIndex, ClassSummary, FeatureTable, TableSummary};
+pub use table::{ClassIndex, ClassSummary, FeatureTable, RowParts, TableSummary};
 pub use tasks::{
     Episode, EpisodeSampler, EpisodeSpec, TASK_LIST_VERSION, log_gamma_variate, parse_task_list,
     read_task_list, write_task_list,

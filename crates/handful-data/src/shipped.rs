@@ -16,7 +16,19 @@ pub fn features() -> Result<FeatureTable, DataError> {
 
 /// Systems trained on the base classes of the same dataset through the same network: system, shots, file.
 /// `docs/src/results/meta-trained.md` has the commands that made them.
-const HEADS: &[(&str, usize, &[u8])] = &[];
+/// FEAT's four matrices take half a megabyte, so there is one of it.
+const HEADS: &[(&str, usize, &[u8])] = &[
+    ("sib", 1, include_bytes!("../assets/heads/sib-1.safetensors")),
+    ("sib", 5, include_bytes!("../assets/heads/sib-5.safetensors")),
+    ("leo", 1, include_bytes!("../assets/heads/leo-1.safetensors")),
+    ("leo", 5, include_bytes!("../assets/heads/leo-5.safetensors")),
+    ("feat", 1, include_bytes!("../assets/heads/feat-1.safetensors")),
+    ("relationnet", 1, include_bytes!("../assets/heads/relationnet-1.safetensors")),
+    ("relationnet", 5, include_bytes!("../assets/heads/relationnet-5.safetensors")),
+    ("metaoptnet", 1, include_bytes!("../assets/heads/metaoptnet-1.safetensors")),
+    ("metaoptnet", 5, include_bytes!("../assets/heads/metaoptnet-5.safetensors")),
+    ("dsn", 5, include_bytes!("../assets/heads/dsn-5.safetensors")),
+];
 
 /// The shots for which a system's head comes with the program.
 pub fn heads(system: &str) -> impl Iterator<Item = usize> {
@@ -37,11 +49,39 @@ pub fn head(system: &str, shots: usize) -> Result<Head, DataError> {
     parse_head(path, bytes)
 }
 
+/// Whether a table is the one that comes with the program, on whose base classes the heads were trained.
+pub fn is_shipped(table: &FeatureTable) -> bool {
+    features().is_ok_and(|shipped| shipped.sha256() == table.sha256())
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn every_head_is_whole_and_of_the_shipped_network() {
+        for &(system, shots, _) in HEADS {
+            let head = head(system, shots).expect("a head");
+            let facts = head.facts();
+            assert_eq!((facts.system.as_str(), facts.shots, facts.ways), (system, shots, 5));
+            assert_eq!((facts.dim, facts.classes), (256, 64), "{system}");
+        }
+        let bytes: usize = HEADS.iter().map(|(.., bytes)| bytes.len()).sum();
+        assert!(bytes < 1_500_000, "{bytes} bytes of heads");
+    }
+
+    #[test]
+    fn the_head_taken_was_trained_with_at_most_as_many_shots_where_there_is_one() {
+        for (asked, taken) in [(1, 1), (3, 1), (5, 5), (20, 5)] {
+            assert_eq!(head("sib", asked).expect("a head").facts().shots, taken);
+        }
+        assert_eq!(head("dsn", 1).expect("a head").facts().shots, 5);
+        assert!(head("maml", 1).is_err());
+    }
+
     #[test]
     fn the_shipped_table_is_whole() {
-        let table = super::features().expect("the shipped table");
+        let table = features().expect("the shipped table");
         assert_eq!((table.rows(), table.class_count()), (12_000, 20));
         assert!(table.rows_of_class().iter().all(|rows| rows.len() == 600));
         table.check_finite().expect("finite features");

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, TensorData};
+use handful::parts::PartKind;
 use handful_data::datasets::Image;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +52,8 @@ pub struct Wanted {
     pub crops: Option<usize>,
     /// Whether features are the mean of those of an image and of its mirror image.
     pub mirrored: bool,
+    /// What is kept beside the features: the places of the last map, or the features of image and mirror image.
+    pub parts: Option<PartKind>,
 }
 
 impl Wanted {
@@ -82,6 +85,7 @@ pub struct Backbone {
     preparation: Preparation,
     crops: usize,
     mirrored: bool,
+    parts: Option<PartKind>,
     sha256: String,
 }
 
@@ -119,8 +123,9 @@ impl Backbone {
         let preparation = Preparation { keep_aspect: true, ..Preparation::imagenet(network.size()) }
             .with_pixels(wanted.pixels.unwrap_or(Pixels::Imagenet));
         let engine = Engine::Onnx { network, path: path.to_owned() };
-        let (crops, mirrored) = (wanted.crops()?, wanted.mirrored);
-        Ok(Self { engine, preparation, crops, mirrored, sha256: weights::sha256(&bytes) })
+        let sha256 = weights::sha256(&bytes);
+        Self { engine, preparation, crops: wanted.crops()?, mirrored: wanted.mirrored, parts: None, sha256 }
+            .keeping(wanted.parts)
     }
 
     /// The network that comes with the program: `compact`, trained on the 64 base classes of CIFAR-FS.
@@ -197,8 +202,30 @@ impl Backbone {
         let (network, misfits) = tensors::apply(architecture.build(device), &arrays);
         report(path, architecture, &network, misfits)?;
         let engine = Engine::Burn { network, architecture, device: device.clone() };
-        let (crops, mirrored) = (wanted.crops()?, wanted.mirrored);
-        Ok(Self { engine, preparation, crops, mirrored, sha256: file.sha256 })
+        let sha256 = file.sha256;
+        Self { engine, preparation, crops: wanted.crops()?, mirrored: wanted.mirrored, parts: None, sha256 }
+            .keeping(wanted.parts)
+    }
+
+    /// The same, with what is kept beside the features.
+    fn keeping(self, parts: Option<PartKind>) -> Result<Self, VisionError> {
+        let refuse = |requirement: &str| {
+            let (setting, value) = ("what is kept", parts.map_or("", PartKind::name).to_owned());
+            Err(VisionError::Setting { setting, value, requirement: requirement.to_owned() })
+        };
+        let is_onnx = matches!(self.engine, Engine::Onnx { .. });
+        match parts {
+            Some(_) if self.crops > 1 => refuse("it is of the whole image; leave out --crops"),
+            Some(PartKind::Maps) if self.mirrored => {
+                refuse("maps are of the image alone; leave out --mirror")
+            }
+            Some(PartKind::Maps) if is_onnx => {
+                refuse("an ONNX file gives its features only; take a network of ours")
+            }
+            // Features beside both views are their mean.
+            Some(PartKind::Views) => Ok(Self { mirrored: true, parts, ..self }),
+            parts => Ok(Self { parts, ..self }),
+        }
     }
 
     /// What the network is, in a few words: its architecture, or the layer of an ONNX file, and how it looks at images.
@@ -208,6 +235,9 @@ impl Backbone {
             Engine::Onnx { network, .. } => format!("layer {} of ONNX", network.layer()),
         };
         text.push_str(&format!(" at {} px", self.preparation.size));
+        if self.parts == Some(PartKind::Maps) {
+            text.push_str(", with maps");
+        }
         if self.crops > 1 {
             text.push_str(&format!(", {} crops", self.crops));
         }
@@ -224,7 +254,11 @@ impl Backbone {
             Engine::Onnx { network, .. } => network.layer().to_owned(),
         };
         let Self { preparation, crops, mirrored, sha256, .. } = self;
-        let facts = format!("{PREPARATION_VERSION} {sha256} {layer} {preparation:?} {crops} {mirrored}");
+        let mut facts = format!("{PREPARATION_VERSION} {sha256} {layer} {preparation:?} {crops} {mirrored}");
+        if let Some(parts) = self.parts {
+            facts.push(' ');
+            facts.push_str(parts.name());
+        }
         weights::sha256(facts.as_bytes())
     }
 
@@ -244,6 +278,22 @@ impl Backbone {
         &self.sha256
     }
 
+    /// The numbers of an image: its features, and what is kept beside them.
+    pub fn columns(&self) -> usize {
+        self.features() + self.parts().map_or(0, |(_, count, width)| count * width)
+    }
+
+    /// What is kept beside the features, how many vectors of it an image has, and of how many numbers.
+    pub fn parts(&self) -> Option<(PartKind, usize, usize)> {
+        match (self.parts?, &self.engine) {
+            (PartKind::Maps, Engine::Burn { architecture, .. }) => {
+                let [places, channels] = architecture.map_shape(self.preparation.size);
+                Some((PartKind::Maps, places, channels))
+            }
+            (kind, _) => Some((kind, 2, self.features())),
+        }
+    }
+
     /// The number of features.
     pub fn features(&self) -> usize {
         match &self.engine {
@@ -258,14 +308,14 @@ impl Backbone {
         std::iter::once(image).chain(&further).map(|window| self.preparation.apply(window)).collect()
     }
 
-    /// The features of images, row by row, each the mean over its views.
+    /// The features of images, row by row, each the mean over its views; behind those of an image what is kept beside them.
     ///
     /// # Errors
     /// A network that cannot be computed.
     pub fn embed_views(&self, images: &[Vec<Vec<f32>>]) -> Result<Vec<f32>, VisionError> {
         let together = (PIXELS_TOGETHER / self.preparation.size.pow(2)).clamp(1, 64);
         let views: Vec<&[f32]> = images.iter().flatten().map(Vec::as_slice).collect();
-        let mut rows = Vec::with_capacity(views.len() * self.features());
+        let mut rows = Vec::with_capacity(views.len() * self.columns());
         for views in views.chunks(together) {
             rows.extend(self.embed(views)?);
         }
@@ -283,34 +333,57 @@ impl Backbone {
         Ok(means.collect())
     }
 
-    /// The features of prepared images, row by row.
+    /// The features of prepared images, row by row, each followed by what is kept beside it.
     ///
     /// # Errors
     /// A network that cannot be computed.
     pub fn embed(&self, images: &[impl AsRef<[f32]>]) -> Result<Vec<f32>, VisionError> {
         let images: Vec<&[f32]> = images.iter().map(AsRef::as_ref).collect();
-        let mut features = self.forward(&images)?;
-        if self.mirrored {
-            let size = self.preparation.size;
-            let mirrors: Vec<Vec<f32>> = images.iter().map(|planes| mirror(planes, size)).collect();
-            let mirrors: Vec<&[f32]> = mirrors.iter().map(Vec::as_slice).collect();
-            for (own, other) in features.iter_mut().zip(self.forward(&mirrors)?) {
-                *own = 0.5 * (*own + other);
-            }
+        if let (Some(PartKind::Maps), Engine::Burn { network, device, .. }) = (self.parts, &self.engine) {
+            return Ok(with_maps(network, self.pixels(&images, device)));
         }
-        Ok(features)
+        let own = self.forward(&images)?;
+        if !self.mirrored {
+            return Ok(own);
+        }
+        let size = self.preparation.size;
+        let mirrors: Vec<Vec<f32>> = images.iter().map(|planes| mirror(planes, size)).collect();
+        let mirrors: Vec<&[f32]> = mirrors.iter().map(Vec::as_slice).collect();
+        let other = self.forward(&mirrors)?;
+        let means: Vec<f32> = own.iter().zip(&other).map(|(own, other)| 0.5 * (own + other)).collect();
+        if self.parts.is_none() {
+            return Ok(means);
+        }
+        let rows =
+            |values: &'_ [f32]| values.chunks_exact(self.features()).map(<[f32]>::to_vec).collect::<Vec<_>>();
+        let rows = rows(&means).into_iter().zip(rows(&own)).zip(rows(&other));
+        Ok(rows.flat_map(|((mean, own), other)| [mean, own, other].concat()).collect())
+    }
+
+    fn pixels(&self, images: &[&[f32]], device: &Device) -> Tensor<4> {
+        let size = self.preparation.size;
+        Tensor::from_data(TensorData::new(images.concat(), [images.len(), 3, size, size]), device)
     }
 
     fn forward(&self, images: &[&[f32]]) -> Result<Vec<f32>, VisionError> {
         match &self.engine {
             Engine::Burn { network, device, .. } => {
-                let size = self.preparation.size;
-                let pixels = TensorData::new(images.concat(), [images.len(), 3, size, size]);
-                Ok(values_of(&network.forward(Tensor::from_data(pixels, device))))
+                Ok(values_of(&network.forward(self.pixels(images, device))))
             }
             Engine::Onnx { network, path } => network.embed(path, images),
         }
     }
+}
+
+/// The features of images, each followed by its map, the channels of a place side by side.
+fn with_maps(network: &Network, images: Tensor<4>) -> Vec<f32> {
+    let maps = network.maps(images, None);
+    let [count, channels, rows, columns] = maps.dims();
+    let features = values_of(&network.features_of(maps.clone()));
+    let places = values_of(&maps.reshape([count, channels, rows * columns]).swap_dims(1, 2));
+    let width = (features.len() / count.max(1)).max(1);
+    let beside = places.chunks_exact((channels * rows * columns).max(1));
+    features.chunks_exact(width).zip(beside).flat_map(|(own, maps)| [own, maps].concat()).collect()
 }
 
 /// Planes of square images with left and right exchanged.
@@ -359,6 +432,44 @@ fn report(
 mod tests {
     use super::*;
     use crate::device::device;
+
+    #[test]
+    fn features_are_the_means_of_what_is_kept_beside_them() {
+        let cpu = device("cpu").expect("always there");
+        let open = |wanted: Wanted| Backbone::shipped(wanted, &cpu).expect("whole");
+        let (plain, maps) = (Wanted::default(), Wanted { parts: Some(PartKind::Maps), ..Wanted::default() });
+        let views = Wanted { parts: Some(PartKind::Views), ..Wanted::default() };
+        let [plain, maps, views] = [plain, maps, views].map(open);
+        let size = plain.preparation().size;
+        let image = |seed: usize| -> Vec<f32> {
+            (0..3 * size * size).map(|at| ((at * seed) % 101) as f32 / 50.0 - 1.0).collect()
+        };
+        let images = [image(7919), image(6007)];
+        let features = plain.embed(&images).expect("fits");
+        assert_eq!(maps.parts(), Some((PartKind::Maps, 16, 256)));
+        for (row, own) in maps.embed(&images).expect("fits").chunks(maps.columns()).zip(features.chunks(256))
+        {
+            let (features, places) = row.split_at(256);
+            assert_eq!(features, own);
+            for channel in 0..256 {
+                let mean = places.iter().skip(channel).step_by(256).sum::<f32>() / 16.0;
+                assert!((mean - features[channel]).abs() < 1e-4, "{channel}: {mean} {}", features[channel]);
+            }
+        }
+        let mirrors = images.each_ref().map(|image| mirror(image, size));
+        let mirrored = plain.embed(&mirrors).expect("fits");
+        assert_eq!(views.parts(), Some((PartKind::Views, 2, 256)));
+        let rows = views.embed(&images).expect("fits");
+        for (row, (own, other)) in
+            rows.chunks(views.columns()).zip(features.chunks(256).zip(mirrored.chunks(256)))
+        {
+            assert_eq!((&row[256..512], &row[512..]), (own, other));
+            assert_eq!(row[3], 0.5 * (own[3] + other[3]));
+        }
+        assert_ne!(maps.fingerprint(), plain.fingerprint());
+        let both = Wanted { mirrored: true, parts: Some(PartKind::Maps), ..Wanted::default() };
+        assert!(Backbone::shipped(both, &cpu).expect_err("not both").to_string().contains("--mirror"));
+    }
 
     #[test]
     fn mirrored_features_are_the_mean_of_both_and_those_of_the_mirror_image() {

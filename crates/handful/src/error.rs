@@ -96,6 +96,18 @@ pub enum TaskError {
     /// A transform that centres on the base classes, and a task that does not know them.
     #[error("the transform step `centre` needs the mean feature of the base classes, and none was given")]
     NoBaseMean,
+    /// Vectors of rows that are not those of the task.
+    #[error("{kind} of the {part} rows are {got:?} numbers, but must be {expected:?}")]
+    PartShape {
+        /// Which rows: `support`, `query` or `unlabeled`.
+        part: &'static str,
+        /// What the vectors are.
+        kind: &'static str,
+        /// How many vectors, and of how many numbers.
+        got: [usize; 2],
+        /// What it must be.
+        expected: [usize; 2],
+    },
     /// A given centre of the wrong length.
     #[error("the centring mean has {got} dimensions, the features {expected}")]
     MeanDimensions {

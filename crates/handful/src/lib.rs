@@ -23,6 +23,7 @@ pub mod graph;
 pub mod linalg;
 pub mod methods;
 pub mod paper;
+pub mod parts;
 pub mod scalar;
 pub mod self_training;
 pub mod signed;

@@ -1,7 +1,10 @@
 //! A few-shot task as a method sees it: no truth, no file, no row number.
 
+use std::sync::Arc;
+
 use crate::error::TaskError;
 use crate::linalg::Matrix;
+use crate::parts::TaskParts;
 use crate::scalar::Scalar;
 
 /// Rows without labels that a method may learn from.
@@ -27,6 +30,7 @@ pub struct Task<T> {
     unlabeled: Unlabeled<T>,
     query: Matrix<T>,
     base_mean: Option<Vec<T>>,
+    parts: Option<Arc<TaskParts>>,
 }
 
 impl<T: Scalar> Task<T> {
@@ -72,7 +76,7 @@ impl<T: Scalar> Task<T> {
             Unlabeled::Query => Unlabeled::Query,
             Unlabeled::Pool(pool) => Unlabeled::Pool(as_wide(pool)),
         };
-        Ok(Self { id, ways, support, support_labels, unlabeled, query, base_mean: None })
+        Ok(Self { id, ways, support, support_labels, unlabeled, query, base_mean: None, parts: None })
     }
 
     /// Adds the mean feature of the base classes, for transforms that centre on it.
@@ -90,6 +94,22 @@ impl<T: Scalar> Task<T> {
     /// Returns the mean feature of the base classes, where it is known.
     pub fn base_mean(&self) -> Option<&[T]> {
         self.base_mean.as_deref()
+    }
+
+    /// Adds what the rows are made of, for methods that compare that.
+    ///
+    /// # Errors
+    /// [`TaskError`] for vectors that are not those of this task's rows.
+    pub fn with_parts(mut self, parts: TaskParts) -> Result<Self, TaskError> {
+        let pool = if self.is_transductive() { 0 } else { self.pool().rows() };
+        parts.check(self.support.rows(), pool, self.query.rows())?;
+        self.parts = Some(Arc::new(parts));
+        Ok(self)
+    }
+
+    /// Returns what the rows are made of, where that is known.
+    pub fn parts(&self) -> Option<&TaskParts> {
+        self.parts.as_deref()
     }
 
     /// Returns the seed of whatever a method draws at random.
@@ -160,6 +180,7 @@ impl<T: Scalar> Task<T> {
             unlabeled,
             query,
             base_mean: None,
+            parts: None,
         }
     }
 
@@ -179,6 +200,7 @@ impl<T: Scalar> Task<T> {
                 .base_mean
                 .as_ref()
                 .map(|mean| mean.iter().map(|v| U::from_f64(v.to_f64())).collect()),
+            parts: self.parts.clone(),
         }
     }
 }
@@ -197,6 +219,7 @@ fn check_part<T: Scalar>(part: &'static str, rows: &Matrix<T>, expected: usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::PartKind;
 
     fn rows(count: usize, columns: usize) -> Matrix<f32> {
         Matrix::from_vec(count, columns, vec![1.0; count * columns])
@@ -227,6 +250,32 @@ mod tests {
                 Task::new(0, 2, support, vec![0, 1], unlabeled, query).expect_err("NaN must be refused");
             assert!(matches!(error, TaskError::NotFinite { part: p, column: 1, .. } if p == part), "{error}");
         }
+    }
+
+    #[test]
+    fn vectors_of_rows_must_be_those_of_the_task() {
+        let task = || Task::new(0, 2, rows(2, 4), vec![0, 1], Unlabeled::Query, rows(3, 4)).expect("valid");
+        let parts = |support: usize, query: Matrix<f32>| {
+            TaskParts::new(PartKind::Maps, 5, rows(support, 6), rows(0, 0), query)
+        };
+        assert_eq!(
+            task().with_parts(parts(10, rows(15, 6))).expect("they fit").parts().map(TaskParts::count),
+            Some(5)
+        );
+        assert!(matches!(
+            task().with_parts(parts(9, rows(15, 6))),
+            Err(TaskError::PartShape { part: "support", got: [9, 6], expected: [10, 6], .. })
+        ));
+        assert!(matches!(
+            task().with_parts(parts(10, rows(15, 7))),
+            Err(TaskError::PartShape { part: "query", .. })
+        ));
+        let mut bad = rows(15, 6);
+        bad.row_mut(7)[2] = f32::NAN;
+        assert!(matches!(
+            task().with_parts(parts(10, bad)),
+            Err(TaskError::NotFinite { part: "query", row: 1, column: 2, .. })
+        ));
     }
 
     #[test]

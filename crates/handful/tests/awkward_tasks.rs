@@ -5,6 +5,7 @@
 use handful::Matrix;
 use handful::error::TaskError;
 use handful::methods::{METHODS, Method, build};
+use handful::parts::{PartKind, TaskParts};
 use handful::task::{Task, Unlabeled};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -69,8 +70,12 @@ fn task(
     pool: Option<Matrix<f32>>,
     query: Matrix<f32>,
 ) -> Task<f32> {
+    // For methods that compare feature maps each row is one of a single place.
+    let pool_rows = pool.clone().unwrap_or_else(|| Matrix::zeros(0, 0));
+    let maps = TaskParts::new(PartKind::Maps, 1, support.clone(), pool_rows, query.clone());
     let unlabeled = pool.map_or(Unlabeled::Query, Unlabeled::Pool);
-    Task::new(7, ways, support, labels, unlabeled, query).expect("a valid task")
+    let task = Task::new(7, ways, support, labels, unlabeled, query);
+    task.and_then(|task| task.with_parts(maps)).expect("a valid task")
 }
 
 /// With the mean of where class means lie, for the methods that centre on the base classes.

@@ -22,6 +22,7 @@ use std::path::Path;
 
 use crate::reproduce::cell::Skipped;
 use crate::reproduce::results::{RESULTS, Record, StoreError};
+use crate::reproduce::systems::Systems;
 use crate::reproduce::{Plan, layouts};
 
 /// The files of a report besides one per figure and table.
@@ -166,6 +167,7 @@ impl Report {
             threads: 0,
             benchmark: run.benchmark,
             cross_classes: None,
+            systems: Systems::default(),
         };
         let of = |table: &str| -> Vec<&Record> { records.iter().filter(|r| r.table == table).collect() };
         let mut sections = vec![studies::table1(&of("table1"))];

@@ -63,9 +63,11 @@ fn table(layout: &Layout, records: &[&Record], asked: usize) -> TableView {
 
     // Compared over the tasks that both have: a mean over 100 tasks says little beside one over 10,000 others.
     let best = |row: &Row, column: &str| {
-        let Some(own) = find(row, column) else { return false };
+        // A result from elsewhere has no tasks to compare.
+        let Some(own) = find(row, column).filter(|own| !own.right.is_empty()) else { return false };
         let rivals = layout.rows.iter().filter(|other| other.group == row.group);
-        let mut rivals = rivals.filter_map(|other| find(other, column));
+        let mut rivals =
+            rivals.filter_map(|other| find(other, column)).filter(|other| !other.right.is_empty());
         rivals.all(|other| {
             let comparable = other.knows_class_sizes == own.knows_class_sizes;
             !comparable || own.minus(other).is_none_or(|difference| difference.mean >= 0.0)

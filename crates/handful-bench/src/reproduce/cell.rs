@@ -1,9 +1,10 @@
 //! A cell: the smallest piece of a table that is computed, stored and resumed as a whole.
 
-use handful::error::ParamError;
 use handful::methods::{self, Change, METHODS, Method};
 use handful_data::EpisodeSpec;
 
+use super::ReproduceError;
+use super::systems::Learnt;
 use crate::reproduce::cost;
 use crate::study::Entrant;
 
@@ -14,6 +15,8 @@ pub enum Source {
     Main,
     /// Those of another dataset through the same backbone (Table 3).
     Cross,
+    /// Those of a network that a system trained for itself, by their place among those given.
+    Own(usize),
 }
 
 /// A method by name, with the preset it should have and changes to it.
@@ -25,13 +28,20 @@ pub struct Recipe {
     pub preset: Option<String>,
     /// Changed parameters.
     pub changes: Vec<Change>,
+    /// Of a system, what it learnt; its preset and changes are none.
+    pub learnt: Option<Learnt>,
 }
 
 impl Recipe {
     /// A method at the run's preset where it has that, else at its default.
     pub fn at(method: &'static str, preset: &str) -> Self {
         let known = METHODS.iter().any(|entry| entry.name == method && entry.presets.contains(&preset));
-        Self { method, preset: known.then(|| preset.to_owned()), changes: Vec::new() }
+        Self { method, preset: known.then(|| preset.to_owned()), changes: Vec::new(), learnt: None }
+    }
+
+    /// A system with what it learnt.
+    pub fn learnt(system: &'static str, learnt: Learnt) -> Self {
+        Self { method: system, preset: None, changes: Vec::new(), learnt: Some(learnt) }
     }
 
     /// The same with one parameter changed.
@@ -46,12 +56,22 @@ impl Recipe {
     }
 
     /// The method itself.
-    pub fn build(&self) -> Result<Box<dyn Method>, ParamError> {
-        methods::build(self.method, self.preset.as_deref(), &self.changes)
+    ///
+    /// # Errors
+    /// A parameter out of range, or a head that cannot be read.
+    pub fn build(&self) -> Result<Box<dyn Method>, ReproduceError> {
+        Ok(match &self.learnt {
+            None => methods::build(self.method, self.preset.as_deref(), &self.changes)?,
+            Some(Learnt::Head(source)) => Box::new(source.read(self.method)?),
+            Some(Learnt::Elsewhere(result)) => Box::new(result.clone()),
+        })
     }
 
     /// The method as a study takes it.
-    pub fn entrant(&self) -> Result<Entrant, ParamError> {
+    ///
+    /// # Errors
+    /// As [`Recipe::build`].
+    pub fn entrant(&self) -> Result<Entrant, ReproduceError> {
         Ok(Entrant { preset: self.preset_name().to_owned(), method: self.build()? })
     }
 }

@@ -22,6 +22,11 @@ const MILLISECONDS: &[(&str, f64)] = &[
     ("ridge", 0.3),
     ("svm", 1.0),
     ("dsn", 1.0),
+    ("feat", 1.0),
+    ("relationnet", 1.0),
+    ("metaoptnet", 2.0),
+    ("leo", 8.0),
+    ("sib", 1.0),
     ("entropy-min", 0.5),
     ("label-spreading", 0.9),
     ("laplacianshot", 0.5),
@@ -47,6 +52,9 @@ pub fn milliseconds(recipe: &Recipe, spec: &EpisodeSpec) -> f64 {
     let size = (rows as f64 / 75.0).max(0.2);
     let base = if recipe.method == "dm-ida" {
         dm_ida(recipe)
+    } else if recipe.method == "deepemd" {
+        // Structured prototypes see every labelled row a hundred times.
+        if spec.shots > 1 { 450.0 } else { 13.0 }
     } else {
         MILLISECONDS.iter().find(|(name, _)| *name == recipe.method).map_or(2.0, |(_, cost)| *cost)
     };

@@ -5,7 +5,7 @@ use handful_data::EpisodeSpec;
 
 use super::Plan;
 use super::cell::{Cell, Recipe};
-use super::layout::{Column, Layout, Row, transductive};
+use super::layout::{By, Column, Layout, Row, transductive};
 
 /// Most tasks of a cell.
 const MOST_TASKS: usize = 1_000;
@@ -31,7 +31,7 @@ pub fn layout(_plan: &Plan) -> Layout {
         key,
         label: label.to_owned(),
         group: "Preset authors with one change",
-        recipe: Some(
+        by: By::Recipe(
             changes.iter().fold(Recipe::at("dm-ida", "authors"), |recipe, (k, v)| recipe.with(k, v)),
         ),
     };
@@ -61,7 +61,7 @@ pub fn cells(plan: &Plan) -> Vec<Cell> {
     for (at, column) in layout.columns.iter().enumerate() {
         for row in &layout.rows {
             let wanted = row.key == "authors" || (row.key == "query") == (at == 1);
-            if let (true, Some(recipe)) = (wanted, &row.recipe) {
+            if let (true, By::Recipe(recipe)) = (wanted, &row.by) {
                 let spec = column.spec.clone();
                 cells.push(Cell::accuracy("differences", row.key, column.key, spec, tasks, recipe.clone()));
             }

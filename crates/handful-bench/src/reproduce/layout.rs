@@ -3,9 +3,10 @@
 use handful_data::EpisodeSpec;
 
 use super::Plan;
-use super::cell::{Cell, Recipe, Skipped};
+use super::cell::{Cell, Recipe, Skipped, Source};
 use super::cost;
 use super::paper::{self, Printed};
+use super::systems::{Learnt, Use, usage};
 
 /// A column of accuracies.
 #[derive(Clone, Debug)]
@@ -34,31 +35,56 @@ pub struct Row {
     pub label: String,
     /// The heading it stands under; rows under one heading are compared.
     pub group: &'static str,
-    /// What computes it; none for rows that are only printed.
-    pub recipe: Option<Recipe>,
+    /// What computes it.
+    pub by: By,
 }
 
-/// The rows of a table of methods: those the paper only prints, then ours (key, name, heading) at the plan's preset.
+/// What computes a row.
+#[derive(Clone, Debug)]
+pub enum By {
+    /// A method of parameters alone.
+    Recipe(Recipe),
+    /// A system, with what it learnt.
+    System(&'static str),
+}
+
+/// A row of a system: key, system, name for people, heading.
+pub type SystemRow = (&'static str, &'static str, &'static str, &'static str);
+
+/// The rows of a table of methods, each group with its systems first: ours (key, name, heading) are at the plan's preset.
 pub fn method_rows(
     plan: &Plan,
-    printed: &'static [Printed],
-    only_printed: &[&'static str],
+    systems: &[SystemRow],
     ours: &[(&'static str, &str, &'static str)],
 ) -> Vec<Row> {
-    let only_printed = only_printed.iter().map(|&key| Row {
-        key,
-        label: paper::find(printed, key).map_or(key, |printed| printed.label).to_owned(),
-        group: "Inductive",
-        recipe: None,
-    });
-    let ours = ours.iter().map(|&(key, label, group)| Row {
+    let mut rows = Vec::new();
+    for heading in ["Inductive", "Transductive"] {
+        rows.extend(system_rows(systems, heading));
+        rows.extend(ours.iter().filter(|(.., group)| *group == heading).map(|&(key, label, group)| Row {
+            key,
+            label: label.to_owned(),
+            group,
+            by: By::Recipe(Recipe::at(key, &plan.preset)),
+        }));
+    }
+    rows
+}
+
+/// The rows of the systems under a heading.
+pub fn system_rows(systems: &[SystemRow], heading: &str) -> impl Iterator<Item = Row> {
+    let row = |&(key, system, label, group): &SystemRow| Row {
         key,
         label: label.to_owned(),
         group,
-        recipe: Some(Recipe::at(key, &plan.preset)),
-    });
-    only_printed.chain(ours).collect()
+        by: By::System(system),
+    };
+    systems.iter().filter(move |(.., group)| *group == heading).map(row)
 }
+
+/// What every table with systems says of them.
+pub const ABOUT_SYSTEMS: &str = "Rows marked (learnt) are systems whose head was learnt on tasks from base classes, on frozen \
+                                 features; their published figures are of networks trained with them. A system that needs a \
+                                 network of its own has a row where its features or result were given.";
 
 /// A claim of the paper about two rows: the first beats the second in every column.
 #[derive(Clone, Copy, Debug)]
@@ -107,17 +133,23 @@ impl Layout {
                 continue;
             }
             for row in &self.rows {
-                let Some(recipe) = &row.recipe else { continue };
-                if recipe.method == "dsn" && column.spec.shots < 2 {
-                    continue;
-                }
+                let (recipe, source) = match &row.by {
+                    By::Recipe(recipe) => (recipe.clone(), Source::Main),
+                    By::System(system) => match system_recipe(plan, system, &column.spec) {
+                        Ok(found) => found,
+                        Err(reason) => {
+                            skipped.push(Skipped { table: self.table, what: row.label.clone(), reason });
+                            continue;
+                        }
+                    },
+                };
                 let spec = match (self.table, row.group) {
                     ("table2", super::table2::SEMI) => {
                         EpisodeSpec { unlabeled: super::table2::UNLABELLED, ..column.spec.clone() }
                     }
                     _ => column.spec.clone(),
                 };
-                let milliseconds = cost::milliseconds(recipe, &spec);
+                let milliseconds = cost::milliseconds(&recipe, &spec);
                 if milliseconds > cost::TOO_SLOW && !plan.full {
                     let what = format!("{}, {}", row.label, column.key);
                     let reason =
@@ -127,16 +159,28 @@ impl Layout {
                 }
                 // The paper's own method gets every task where that is affordable.
                 let ours = self.table == "table2" && row.key == "tran/dm-ida";
-                let tasks = if plan.full || ours {
+                let tasks = if let Some(Learnt::Elsewhere(result)) = &recipe.learnt {
+                    result.tasks
+                } else if plan.full || ours {
                     plan.tasks
                 } else {
                     cost::share(plan.tasks, cost::budget(&plan.preset), milliseconds)
                 };
-                cells.push(Cell::accuracy(self.table, row.key, column.key, spec, tasks, recipe.clone()));
+                let cell = Cell::accuracy(self.table, row.key, column.key, spec, tasks, recipe);
+                cells.push(Cell { source, ..cell });
             }
         }
         (cells, skipped)
     }
+}
+
+/// What computes a system's cell, and on which features.
+fn system_recipe(plan: &Plan, system: &'static str, spec: &EpisodeSpec) -> Result<(Recipe, Source), String> {
+    if let (Some((_, Use::Network(method))), Some(at)) = (usage(system), plan.systems.features(system)) {
+        return Ok((Recipe::at(method, &plan.preset), Source::Own(at)));
+    }
+    let learnt = plan.systems.learnt(system, spec.ways, spec.shots)?;
+    Ok((Recipe::learnt(system, learnt), Source::Main))
 }
 
 /// A transductive setting of 15 queries per class.

@@ -11,6 +11,7 @@ pub mod layout;
 pub mod paper;
 pub mod picture;
 pub mod results;
+pub mod systems;
 pub mod table1;
 pub mod table2;
 pub mod table3;
@@ -20,14 +21,18 @@ pub mod table6;
 pub mod theorem3;
 mod work;
 
+use std::path::PathBuf;
+
 use handful::error::ParamError;
 use handful::methods::METHODS;
+use handful::parts::PartKind;
 use handful_data::{DataError, EpisodeSampler, FeatureTable};
 
 use crate::study::StudyError;
 use cell::{Cell, Skipped, Source};
 use layout::Layout;
 use results::{FeatureStamp, Machine, Record, RunStamp, SettingStamp, Store, StoreError};
+use systems::{Learnt, Systems};
 pub use work::Observer;
 
 /// What can be reproduced.
@@ -96,6 +101,8 @@ pub struct Plan {
     pub benchmark: String,
     /// Classes of the other dataset's features, if there are any.
     pub cross_classes: Option<usize>,
+    /// What there is of systems that are learnt from tasks.
+    pub systems: Systems,
 }
 
 /// What went wrong.
@@ -118,6 +125,14 @@ pub enum ReproduceError {
         /// Why.
         reason: String,
     },
+    /// A file that should hold what a system reached elsewhere.
+    #[error("{}: {reason}", path.display())]
+    NoResult {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The results folder.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -138,6 +153,8 @@ pub struct Inputs<'a> {
     pub table: &'a FeatureTable,
     /// Another dataset's through the same backbone.
     pub cross: Option<&'a FeatureTable>,
+    /// Those of networks that systems trained for themselves.
+    pub own: &'a [FeatureTable],
 }
 
 impl Inputs<'_> {
@@ -145,6 +162,7 @@ impl Inputs<'_> {
         match source {
             Source::Main => Some(self.table),
             Source::Cross => self.cross,
+            Source::Own(at) => self.own.get(at),
         }
     }
 }
@@ -221,10 +239,39 @@ fn leave_out_impossible(cells: &mut Vec<Cell>, skipped: &mut Vec<Skipped>, plan:
     cells.retain_mut(|cell| {
         let Some(table) = inputs.of(cell.source) else { return false };
         table2::fit_pool(cell, table).map(&mut leave_out);
+        if let Some(reason) = unfit(cell, table) {
+            let what = format!("{}, {}", cell.recipe.method, cell.column);
+            leave_out(Skipped { table: cell.table, what, reason });
+            return false;
+        }
         let Err(error) = EpisodeSampler::new(table, cell.spec.clone(), plan.seed) else { return true };
         leave_out(Skipped { table: cell.table, what: cell.column.to_owned(), reason: error.to_string() });
         false
     });
+}
+
+/// Why a cell's method has no use for a table, if it has none.
+fn unfit(cell: &Cell, table: &FeatureTable) -> Option<String> {
+    let has = |kind: PartKind| table.parts().is_some_and(|parts| parts.kind() == kind);
+    let one_shot = cell.spec.shots < 2 && !has(PartKind::Views);
+    match (cell.recipe.method, &cell.recipe.learnt) {
+        (_, Some(Learnt::Elsewhere(_))) => None,
+        ("deepemd", _) if !has(PartKind::Maps) => {
+            Some("it needs feature maps, which `handful embed --maps` keeps".to_owned())
+        }
+        ("dsn", _) if one_shot => Some(
+            "a subspace needs two rows: features of `handful embed --views` have the mirror image as a second"
+                .to_owned(),
+        ),
+        (system, Some(Learnt::Head(source))) => {
+            // A head that cannot be read is an error where it is used.
+            let trained = source.read(system).ok()?.facts().dim;
+            (trained != table.dim()).then(|| {
+                format!("its head was learnt on features of {trained} dimensions, these have {}", table.dim())
+            })
+        }
+        _ => None,
+    }
 }
 
 fn check_preset(preset: &str) -> Result<(), ReproduceError> {

@@ -4,7 +4,9 @@ use handful_data::FeatureTable;
 
 use super::Plan;
 use super::cell::{Cell, Recipe, Skipped};
-use super::layout::{Claim, Layout, PaperColumn, Row, one_and_five_shot};
+use super::layout::{
+    ABOUT_SYSTEMS, By, Claim, Layout, PaperColumn, Row, SystemRow, one_and_five_shot, system_rows,
+};
 use super::paper::{self, BENCHMARKS};
 
 /// Headings of the three kinds of prior knowledge.
@@ -49,6 +51,7 @@ const ROWS: &[(&str, &[Entry])] = &[
             ("in/ridge", "ridge", None, "Ridge regression"),
             ("in/svm", "svm", None, "SVM"),
             ("in/dsn", "dsn", None, "DSN"),
+            ("in/deepemd", "deepemd", None, "DeepEMD (frozen maps)"),
         ],
     ),
     (
@@ -94,24 +97,24 @@ const ROWS: &[(&str, &[Entry])] = &[
     ),
 ];
 
-/// Rows of the paper that no method on frozen features can stand for.
-const ONLY_PRINTED: &[(&str, &str)] =
-    &[("in/feat", INDUCTIVE), ("in/deepemd", INDUCTIVE), ("tran/sib", TRANSDUCTIVE)];
+const SYSTEMS: &[SystemRow] = &[
+    ("in/feat", "feat", "FEAT (learnt)", INDUCTIVE),
+    ("in/dsn-learnt", "dsn", "DSN (learnt)", INDUCTIVE),
+    ("tran/sib", "sib", "SIB† (learnt)", TRANSDUCTIVE),
+    ("tran/epnet-own", "epnet", "EPNet (own network)", TRANSDUCTIVE),
+];
 
 /// The table.
 pub fn layout(plan: &Plan) -> Layout {
     let mut rows = Vec::new();
     for (group, entries) in ROWS {
-        for &(key, group) in ONLY_PRINTED.iter().filter(|(_, of)| of == group) {
-            let label = paper::find(paper::TABLE2, key).map_or(key, |printed| printed.label);
-            rows.push(Row { key, label: label.to_owned(), group, recipe: None });
-        }
+        rows.extend(system_rows(SYSTEMS, group));
         for &(key, method, preset, label) in *entries {
             let recipe = match preset {
                 Some(preset) => Recipe::at(method, preset),
                 None => Recipe::at(method, &plan.preset),
             };
-            rows.push(Row { key, label: label.to_owned(), group, recipe: Some(recipe) });
+            rows.push(Row { key, label: label.to_owned(), group, by: By::Recipe(recipe) });
         }
     }
     let at = BENCHMARKS.iter().position(|(key, _)| *key == plan.benchmark).unwrap_or(2);
@@ -125,7 +128,7 @@ pub fn layout(plan: &Plan) -> Layout {
             "5-way, 15 queries per class; semi-supervised rows have {UNLABELLED} more unlabelled examples per class. \
              Every method gets the same frozen features and the same tasks; the paper's rows each come from the \
              backbone of their own publication. EPNet, LST and entropy minimisation are their classifier heads alone. \
-             Methods told the class sizes (balanced queries) are compared only with each other."
+             Methods told the class sizes (balanced queries) are compared only with each other. {ABOUT_SYSTEMS}"
         ),
         columns: one_and_five_shot(),
         paper_columns: vec![column("1-shot", 2 * at), column("5-shot", 2 * at + 1)],

@@ -2,7 +2,7 @@
 
 use super::Plan;
 use super::cell::Recipe;
-use super::layout::{Claim, Layout, Row, one_and_five_shot, paper_columns};
+use super::layout::{By, Claim, Layout, Row, one_and_five_shot, paper_columns};
 use super::paper;
 
 const SAME: &str = "One fit, same start and steps";
@@ -24,13 +24,13 @@ pub fn layout(plan: &Plan) -> Layout {
         key,
         label: label.to_owned(),
         group: SAME,
-        recipe: Some(single_fit(plan, key)),
+        by: By::Recipe(single_fit(plan, key)),
     };
     let own = |key: &'static str, label: &str| Row {
         key,
         label: label.to_owned(),
         group: OWN,
-        recipe: Some(Recipe::at(key, &plan.preset)),
+        by: By::Recipe(Recipe::at(key, &plan.preset)),
     };
     let ahead = |better, worse| Claim { better, worse };
     Layout {

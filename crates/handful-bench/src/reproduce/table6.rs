@@ -4,7 +4,7 @@ use handful_data::EpisodeSpec;
 
 use super::Plan;
 use super::cell::Recipe;
-use super::layout::{Claim, Column, Layout, Row, paper_columns, transductive};
+use super::layout::{By, Claim, Column, Layout, Row, paper_columns, transductive};
 use super::paper;
 
 const ROWS: &[(&str, &str)] = &[
@@ -33,7 +33,7 @@ pub fn layout(plan: &Plan) -> Layout {
         key,
         label: label.to_owned(),
         group: "One round, 5 per class",
-        recipe: Some(recipe(plan, key)),
+        by: By::Recipe(recipe(plan, key)),
     });
     let semi = |shots| EpisodeSpec { unlabeled: 15, ..transductive(5, shots) };
     let ahead = |better, worse| Claim { better, worse };

@@ -22,6 +22,7 @@ fn plan() -> Plan {
         threads: 1,
         benchmark: "cifar-fs".into(),
         cross_classes: None,
+        systems: Systems::default(),
     }
 }
 
@@ -43,7 +44,7 @@ fn timeless(record: &Record) -> Record {
 #[test]
 fn all_has_every_cell_once_and_says_what_it_leaves_out() {
     let table = table();
-    let inputs = Inputs { table: &table, cross: None };
+    let inputs = Inputs { table: &table, cross: None, own: &[] };
     let (cells, skipped) = cells(Target::All, &plan(), &inputs).expect("a plan");
     for (at, cell) in cells.iter().enumerate() {
         let same =
@@ -61,19 +62,20 @@ fn all_has_every_cell_once_and_says_what_it_leaves_out() {
 fn table3_alone_needs_its_features_and_takes_its_tasks_from_them() {
     let (table, other) =
         (table(), SyntheticSpec { seed: 9, ..SyntheticSpec::default() }.table().expect("valid"));
-    let alone = cells(Target::Table3, &plan(), &Inputs { table: &table, cross: None });
+    let alone = cells(Target::Table3, &plan(), &Inputs { table: &table, cross: None, own: &[] });
     assert!(alone.expect_err("nothing to do").to_string().contains("--cross-features"));
     let plan = Plan { cross_classes: Some(other.class_count()), ..plan() };
-    let inputs = Inputs { table: &table, cross: Some(&other) };
+    let inputs = Inputs { table: &table, cross: Some(&other), own: &[] };
     let (cells, skipped) = cells(Target::Table3, &plan, &inputs).expect("a plan");
-    assert!(skipped.is_empty() && cells.iter().all(|cell| cell.source == Source::Cross));
+    assert!(skipped.iter().all(|part| part.reason.contains("--system")), "{skipped:?}");
+    assert!(!cells.is_empty() && cells.iter().all(|cell| cell.source == Source::Cross));
 }
 
 #[test]
 fn settings_the_features_cannot_serve_are_left_out_with_the_reason() {
     let table =
         SyntheticSpec { classes: 12, rows_per_class: 30, ..SyntheticSpec::default() }.table().expect("valid");
-    let inputs = Inputs { table: &table, cross: None };
+    let inputs = Inputs { table: &table, cross: None, own: &[] };
     let (cells, skipped) = cells(Target::All, &plan(), &inputs).expect("a plan");
     assert!(cells.iter().all(|cell| cell.spec.ways <= 12 && cell.spec.unlabeled < 50));
     assert!(skipped.iter().any(|part| part.what == "20-way 1-shot" && part.reason.contains("12")));
@@ -85,9 +87,69 @@ fn settings_the_features_cannot_serve_are_left_out_with_the_reason() {
 }
 
 #[test]
+fn systems_have_cells_for_what_is_there_and_a_reason_for_what_is_not() {
+    let shipped = handful_data::shipped::features().expect("the shipped table");
+    let result = systems::Elsewhere {
+        system: "maml".into(),
+        ways: 5,
+        shots: 1,
+        accuracy: 0.5,
+        ci95: 0.01,
+        tasks: 600,
+        trained_on: "base classes".into(),
+    };
+    let mut systems = Systems::shipped_for(&shipped);
+    systems.given.push(("maml".to_owned(), systems::Given::Result(result)));
+    systems.given.push(("epnet".to_owned(), systems::Given::Features(0)));
+    let plan = Plan { cross_classes: Some(shipped.class_count()), systems, ..plan() };
+    let own = [SyntheticSpec { classes: 25, ..SyntheticSpec::default() }.table().expect("valid")];
+    let inputs = Inputs { table: &shipped, cross: Some(&shipped), own: &own };
+    let (mut cells, mut skipped) = (Vec::new(), Vec::new());
+    for target in [Target::Table2, Target::Table3, Target::Table4] {
+        let (more, without) = super::cells(target, &plan, &inputs).expect("a plan");
+        cells.extend(more);
+        skipped.extend(without);
+    }
+    let has = |row: &str, column: &str| cells.iter().any(|cell| cell.row == row && cell.column == column);
+    for (row, column) in [
+        ("in/feat", "5-shot"),
+        ("tran/sib", "1-shot"),
+        ("in/dsn-learnt", "5-shot"),
+        ("tran/epnet-own", "1-shot"),
+        ("relationnet", "1-shot"),
+        ("maml", "1-shot"),
+        ("leo", "20-way 5-shot"),
+        ("metaopt", "10-way 1-shot"),
+        ("epnet-own", "20-way 1-shot"),
+    ] {
+        assert!(has(row, column), "{row} {column}");
+    }
+    for (row, column) in
+        [("maml", "5-shot"), ("s2m2", "10-way 1-shot"), ("in/dsn", "1-shot"), ("in/deepemd", "1-shot")]
+    {
+        assert!(!has(row, column), "{row} {column}");
+    }
+    let said = |what: &str| skipped.iter().any(|part| part.reason.contains(what));
+    assert!(said("--system s2m2=FILE") && said("--system maml=FILE") && said("embed --maps"), "{skipped:?}");
+    assert!(said("embed --views"), "{skipped:?}");
+
+    // What was measured elsewhere is stored as it is, and no rival of rows that have tasks.
+    cells.retain(|cell| cell.table == "table3" && cell.column == "1-shot");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut store = Store::open(folder.path(), &stamp(&plan, &shipped), false).expect("a store");
+    run(&cells, &plan, &inputs, &mut store, &Silent).expect("a run");
+    let maml = store.find("table3", "maml", "1-shot").expect("stored");
+    assert_eq!((maml.accuracy, maml.ci95, maml.tasks, maml.right.len()), (0.5, 0.01, 600, 0));
+    assert_eq!(maml.params["trained_on"], "base classes");
+    let report = crate::report::Report::from_results(store.records(), &skipped);
+    let text = crate::report::text::render(&report);
+    assert!(text.contains("MAML (own network)") && text.contains("50.00"), "{text}");
+}
+
+#[test]
 fn a_stopped_run_goes_on_to_the_same_numbers() {
     let table = table();
-    let (plan, inputs) = (plan(), Inputs { table: &table, cross: None });
+    let (plan, inputs) = (plan(), Inputs { table: &table, cross: None, own: &[] });
     let mut cells = Vec::new();
     for target in [Target::Table1, Target::Figure1, Target::Theorem3, Target::Picture, Target::Table5] {
         cells.extend(super::cells(target, &plan, &inputs).expect("a plan").0);
@@ -120,7 +182,7 @@ fn numbers_are_read_back_as_the_bits_that_were_written() {
 fn the_numbers_mean_what_they_say() {
     let table = table();
     let plan = Plan { tasks: 12, ..plan() };
-    let inputs = Inputs { table: &table, cross: None };
+    let inputs = Inputs { table: &table, cross: None, own: &[] };
     let folder = tempfile::tempdir().expect("a folder");
     let mut store = Store::open(folder.path(), &stamp(&plan, &table), false).expect("a store");
     for target in [Target::Table1, Target::Figure1, Target::Theorem3] {
@@ -151,6 +213,7 @@ fn the_numbers_mean_what_they_say() {
 fn an_unknown_preset_is_answered_with_the_known_ones() {
     let table = table();
     let plan = Plan { preset: "best".into(), ..plan() };
-    let error = cells(Target::All, &plan, &Inputs { table: &table, cross: None }).expect_err("refused");
+    let error =
+        cells(Target::All, &plan, &Inputs { table: &table, cross: None, own: &[] }).expect_err("refused");
     assert!(error.to_string().contains("authors"), "{error}");
 }

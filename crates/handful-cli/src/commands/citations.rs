@@ -52,6 +52,12 @@ const CITATIONS: &[(&[&str], &str)] = &[
          Mehrtash}, title={Adaptive Subspaces for Few-Shot Learning}, booktitle={CVPR}, year={2020}}",
     ),
     (
+        &["deepemd"],
+        "@inproceedings{zhang2020deepemd, author={Zhang, Chi and Cai, Yujun and Lin, Guosheng and Shen, Chunhua}, \
+         title={DeepEMD: Few-Shot Image Classification with Differentiable Earth Mover's Distance and Structured \
+         Classifiers}, booktitle={CVPR}, year={2020}}",
+    ),
+    (
         &["entropy-min"],
         "@inproceedings{dhillon2020baseline, author={Dhillon, Guneet S. and Chaudhari, Pratik and Ravichandran, Avinash \
          and Soatto, Stefano}, title={A Baseline for Few-Shot Image Classification}, booktitle={ICLR}, year={2020}}",

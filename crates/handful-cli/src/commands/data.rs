@@ -156,6 +156,10 @@ fn describe_table(table: &FeatureTable, quick: bool) -> Result<Value, CliError> 
         "unlabeled_rows": table.rows() - table.rows_of_class().iter().map(Vec::len).sum::<usize>(),
         "ids": table.ids().is_some(),
     });
+    if let Some(parts) = table.parts() {
+        document["parts"] =
+            json!({"kind": parts.kind().name(), "vectors": parts.count(), "numbers": parts.width()});
+    }
     if quick {
         return Ok(document);
     }
@@ -200,6 +204,14 @@ fn print_document(out: &mut impl Write, document: &Value) -> std::io::Result<()>
         Some(dim) => writeln!(out, "{} rows x {dim} columns, {} classes", document["rows"], classes.len())?,
         None => writeln!(out, "{} images, {} classes", document["rows"], classes.len())?,
     }
+    if let Some(parts) = document.get("parts") {
+        let kind = parts["kind"].as_str().unwrap_or_default();
+        writeln!(
+            out,
+            "{kind}: {} vectors of {} numbers beside each row",
+            parts["vectors"], parts["numbers"]
+        )?;
+    }
     if document["unlabeled_rows"].as_u64().is_some_and(|rows| rows > 0) {
         writeln!(out, "{} rows without a class", document["unlabeled_rows"])?;
     }
@@ -240,6 +252,10 @@ fn convert(args: &ConvertArgs) -> Result<(), CliError> {
     let table = args.table.open_with(&args.input, args.labels.as_ref())?;
     table.check_finite()?;
     write_table(&args.output, &table)?;
+    let keeps = matches!(TableFormat::of_path(&args.output), Ok(TableFormat::Npz));
+    if let Some(parts) = table.parts().filter(|_| !keeps) {
+        eprintln!("handful: the {} are left out, for which only .npz has room", parts.kind().name());
+    }
     eprintln!(
         "{}: {} rows x {} columns, {} classes",
         args.output.display(),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use handful::parts::PartKind;
 use handful_data::datasets::{DatasetKind, ImageDataset, Part, open_dataset, open_images};
 use handful_data::{FeatureTable, TableFormat, write_half_npz, write_table};
 
@@ -40,9 +41,26 @@ pub struct EmbedArgs {
     /// Folder where features of images are kept, by the content of image and weights
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
+    /// Keep the places of the network's last feature map beside the features, for `deepemd`; .npz only
+    #[arg(long, conflicts_with_all = ["views", "mirror"])]
+    maps: bool,
+    /// Keep the features of the image and of its mirror image beside their mean, for `dsn` at one shot; .npz only
+    #[arg(long)]
+    views: bool,
     /// Write an .npz of 16-bit features, compressed: two fifths of the size, two and a half decimal digits
     #[arg(long)]
     half: bool,
+}
+
+impl EmbedArgs {
+    /// What is kept beside the features.
+    fn parts(&self) -> Option<PartKind> {
+        match (self.maps, self.views) {
+            (true, _) => Some(PartKind::Maps),
+            (_, true) => Some(PartKind::Views),
+            _ => None,
+        }
+    }
 }
 
 /// Runs the command.
@@ -52,6 +70,9 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
         && args.dataset.is_none()
         && text::is_wanted(path, &args.text)
     {
+        if let Some(parts) = args.parts() {
+            return Err(CliError::Usage(format!("--{}: texts have none, only images do", parts.name())));
+        }
         let texts = text::open(path, &args.text, &args.network.weights, Cache::of(args.cache.as_deref()))?;
         return finish(args, &texts.table, texts.kept, &texts.encoder);
     }
@@ -60,7 +81,7 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
     // networks somebody has fetched.
     let is_benchmark = images.kind() != DatasetKind::Folder || args.part.is_some();
     let unless = if is_benchmark { Unless::Shipped } else { Unless::Best };
-    let networks = args.network.open(args.layer.layer.as_deref(), unless)?;
+    let networks = args.network.open_keeping(args.layer.layer.as_deref(), unless, args.parts())?;
     let cache =
         if is_benchmark && args.cache.is_none() { Cache::None } else { Cache::of(args.cache.as_deref()) };
     let embedding = embed(&images, "images", &networks, cache, args.skip_bad)?;
@@ -71,8 +92,11 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
 fn finish(args: &EmbedArgs, table: &FeatureTable, kept: usize, network: &str) -> Result<(), CliError> {
     write(args, table)?;
     let kept = if kept > 0 { format!(", {kept} of them kept from an earlier run") } else { String::new() };
+    let parts = table.parts().map_or_else(String::new, |parts| {
+        format!(", {} of {} x {} beside each", parts.kind().name(), parts.count(), parts.width())
+    });
     eprintln!(
-        "{}: {} rows{kept} x {} columns, {} classes, {network}",
+        "{}: {} rows{kept} x {} columns{parts}, {} classes, {network}",
         args.output.display(),
         table.rows(),
         table.dim(),
@@ -92,8 +116,11 @@ fn write(args: &EmbedArgs, table: &FeatureTable) -> Result<(), CliError> {
 fn check_output(args: &EmbedArgs) -> Result<(), CliError> {
     use TableFormat::{Csv, Npy, Npz, Parquet, Safetensors, Tsv};
     let output = &args.output;
-    if args.half && output.extension().is_none_or(|extension| extension != "npz") {
-        return Err(CliError::Usage(format!("{}: --half writes .npz only", output.display())));
+    let is_npz = output.extension().is_some_and(|extension| extension == "npz");
+    for (option, wanted) in [("half", args.half), ("maps", args.maps), ("views", args.views)] {
+        if wanted && !is_npz {
+            return Err(CliError::Usage(format!("{}: --{option} writes .npz only", output.display())));
+        }
     }
     if !matches!(TableFormat::of_path(output), Ok(Npy | Npz | Safetensors | Parquet | Csv | Tsv)) {
         return Err(CliError::Usage(format!(

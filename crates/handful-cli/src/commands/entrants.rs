@@ -1,15 +1,15 @@
 //! Which methods take part, with which presets and parameters: shared by every command that names methods.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use handful::Method;
-use handful::methods::trained::{Head, SYSTEMS};
+use handful::methods::trained::SYSTEMS;
 use handful::methods::{self, Change, METHODS};
 use handful_bench::grid::{Axis, combinations};
 use handful_bench::preset_file::PresetFile;
 use handful_bench::study::Entrant;
-use handful_data::heads::read_head;
+use handful_data::heads::HeadSource;
 use handful_data::shipped;
 
 use crate::error::CliError;
@@ -49,28 +49,6 @@ pub struct Contender {
     head: Option<HeadSource>,
     /// The grid, as far as it concerns this method.
     pub axes: Vec<Axis>,
-}
-
-/// Where a trained head comes from.
-enum HeadSource {
-    File(PathBuf),
-    Shipped { shots: usize },
-}
-
-impl HeadSource {
-    fn read(&self, system: &str) -> Result<Head, CliError> {
-        match self {
-            Self::File(path) => {
-                let head = read_head(path)?;
-                if head.facts().system == system {
-                    return Ok(head);
-                }
-                let found = &head.facts().system;
-                Err(CliError::Usage(format!("{} is a head of {found}, not of {system}", path.display())))
-            }
-            Self::Shipped { shots } => Ok(shipped::head(system, *shots)?),
-        }
-    }
 }
 
 impl Contender {

@@ -51,6 +51,7 @@ pub struct LayerArg {
 mod opening {
     use std::path::Path;
 
+    use handful::parts::PartKind;
     use handful_vision::backbone::{Backbone, Wanted};
     use handful_vision::device::{Device, device};
     use handful_vision::networks::Architecture;
@@ -71,6 +72,16 @@ mod opening {
     impl NetworkArgs {
         /// Reads the networks.
         pub fn open(&self, layer: Option<&str>, unless: Unless) -> Result<Vec<Backbone>, CliError> {
+            self.open_keeping(layer, unless, None)
+        }
+
+        /// Reads the networks, which keep something beside the features.
+        pub fn open_keeping(
+            &self,
+            layer: Option<&str>,
+            unless: Unless,
+            parts: Option<PartKind>,
+        ) -> Result<Vec<Backbone>, CliError> {
             let device = device(&self.device)?;
             let wanted = Wanted {
                 backbone: self.backbone.as_deref().map(str::parse).transpose()?,
@@ -79,6 +90,7 @@ mod opening {
                 layer: layer.map(str::to_owned),
                 crops: self.crops,
                 mirrored: self.mirror,
+                parts,
             };
             if self.weights.is_empty() {
                 return Ok(vec![unnamed(wanted, unless, &device)?]);

@@ -33,6 +33,20 @@ pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
             let shipped: String = shipped::heads(entry.name).map(|shots| format!(", {shots}-shot")).collect();
             writeln!(out, "{:width$}   {}{shipped}", entry.name, entry.about)?;
         }
+        writeln!(out, "\ntrained with a network of its own by `handful train DATASET --system`")?;
+        for (name, about) in [
+            (
+                "maml",
+                "MAML (Finn et al. 2017): a network that a few steps fit to a task; measured by its training",
+            ),
+            (
+                "s2m2",
+                "S2M2_R (Mangla et al. 2020): `baseline-pp` on a network of rotations and manifold mixup",
+            ),
+            ("epnet", "EPNet (Rodriguez et al. 2020): the method `epnet` on a network trained through it"),
+        ] {
+            writeln!(out, "{name:width$}   {about}")?;
+        }
         return Ok(out.flush()?);
     };
     let params = methods::build(name, args.preset.as_deref(), &[])?.params();

@@ -9,8 +9,10 @@ use handful_bench::report;
 use handful_bench::reproduce::cell::Skipped;
 use handful_bench::reproduce::paper::BENCHMARKS;
 use handful_bench::reproduce::results::{self, Store, StoreError};
+use handful_bench::reproduce::systems::{Elsewhere, Given, SYSTEMS, Systems, Use, usage};
 use handful_bench::reproduce::{self, Inputs, Plan, ReproduceError, Target};
 use handful_data::FeatureTable;
+use handful_data::heads::HeadSource;
 use handful_data::shipped;
 
 use crate::commands::network::{LayerArg, NetworkArgs};
@@ -40,6 +42,10 @@ pub struct ReproduceArgs {
     /// Another image dataset, to be embedded by the same network instead of --cross-features, for table3
     #[arg(long, value_name = "PATH", conflicts_with = "cross_features")]
     cross_dataset: Option<PathBuf>,
+    /// What a system has learnt: its head (.safetensors), its result (.json), or novel-class features of a network that it
+    /// trained; without it, the heads that come with handful for its own features. May be repeated
+    #[arg(long, value_name = "NAME=FILE")]
+    system: Vec<String>,
     #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
@@ -87,6 +93,7 @@ pub fn run(args: &ReproduceArgs) -> Result<(), CliError> {
     }
     let cross = cross_features(args)?;
     let features = main_features(args, target, cross.as_ref())?;
+    let (systems, own) = systems(args, &features)?;
     let plan = Plan {
         preset: args.preset.clone(),
         tasks: args.tasks,
@@ -95,8 +102,9 @@ pub fn run(args: &ReproduceArgs) -> Result<(), CliError> {
         threads: args.threads,
         benchmark: args.benchmark.clone().unwrap_or_else(|| benchmark_of(features.path()).to_owned()),
         cross_classes: cross.as_ref().map(FeatureTable::class_count),
+        systems,
     };
-    let inputs = Inputs { table: &features, cross: cross.as_ref() };
+    let inputs = Inputs { table: &features, cross: cross.as_ref(), own: &own };
     let (cells, skipped) = reproduce::cells(target, &plan, &inputs)?;
     report::check_folder(&args.out, args.force).map_err(ReproduceError::from)?;
     let stamp = reproduce::stamp(&plan, &features);
@@ -125,6 +133,46 @@ fn cross_features(args: &ReproduceArgs) -> Result<Option<FeatureTable>, CliError
         (None, Some(dataset)) => Ok(Some(embedded_features(dataset, args)?)),
         (None, None) => Ok(None),
     }
+}
+
+/// What was given for systems, and the features of their own networks.
+fn systems(args: &ReproduceArgs, features: &FeatureTable) -> Result<(Systems, Vec<FeatureTable>), CliError> {
+    let (mut systems, mut own) = (Systems::shipped_for(features), Vec::new());
+    for text in &args.system {
+        let wrong = |reason: String| CliError::Usage(format!("--system {text}: {reason}"));
+        let (name, path) =
+            text.split_once('=').ok_or_else(|| wrong("write it as the system's name = a file".into()))?;
+        let known = || SYSTEMS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let (name, usage) = usage(name).ok_or_else(|| wrong(format!("the systems are {}", known())))?;
+        let path = Path::new(path);
+        match (path.extension().and_then(|end| end.to_str()), usage) {
+            (Some("json"), _) => {
+                let results = Elsewhere::read(path)?;
+                if let Some(other) = results.iter().find(|result| result.system != name) {
+                    return Err(wrong(format!("it is a result of {}", other.system)));
+                }
+                systems
+                    .given
+                    .extend(results.into_iter().map(|result| (name.to_owned(), Given::Result(result))));
+            }
+            (Some("safetensors"), Use::Head) => {
+                let source = HeadSource::File(path.to_owned());
+                let shots = source.read(name)?.facts().shots;
+                systems.given.push((name.to_owned(), Given::Head { shots, source }));
+            }
+            (_, Use::Head) => return Err(wrong("it needs a head (.safetensors) or a result (.json)".into())),
+            (_, Use::Images) => {
+                return Err(wrong(
+                    "its network is fitted to every task, so only its result (.json) can be given".into(),
+                ));
+            }
+            (_, Use::Network(_)) => {
+                systems.given.push((name.to_owned(), Given::Features(own.len())));
+                own.push(args.table.read(path)?);
+            }
+        }
+    }
+    Ok((systems, own))
 }
 
 /// The features that were asked for, or those that come with handful.

@@ -83,6 +83,16 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
             "the class {class:?} is in both tables; validation classes must be others than those trained on"
         )));
     }
+    for table in [&base, &validation] {
+        if table.class_count() < settings.ways {
+            return Err(CliError::Usage(format!(
+                "{} has {} classes, but a task needs {}",
+                table.path().display(),
+                table.class_count(),
+                settings.ways
+            )));
+        }
+    }
     base.check_finite()?;
     validation.check_finite()?;
     let _lock = FolderLock::take(&args.output)?;

@@ -102,20 +102,33 @@ impl<'a> RawArray<'a> {
                 format!("`{name}` has shape {:?}, but features are [rows, columns]", self.shape),
             ));
         };
-        if !self.element.is_float() {
-            return Err(DataError::content(
-                path,
-                format!(
-                    "`{name}` holds {}, but features are float16, float32 or float64",
-                    self.element.name()
-                ),
-            ));
-        }
+        self.check_float(path, name)?;
         let values = match self.order {
             Order::RowMajor => self.to_f32(),
             Order::ColumnMajor => transpose(&self.to_f32(), rows, columns),
         };
         Ok(Matrix::from_vec(rows, columns, values))
+    }
+
+    fn check_float(&self, path: &Path, name: &str) -> Result<(), DataError> {
+        if self.element.is_float() {
+            return Ok(());
+        }
+        Err(DataError::content(
+            path,
+            format!("`{name}` holds {}, but features are float16, float32 or float64", self.element.name()),
+        ))
+    }
+
+    /// The elements of a float array of any number of dimensions, a row for each value of the first.
+    pub(crate) fn to_rows(&self, path: &Path, name: &str) -> Result<Matrix<f32>, DataError> {
+        self.check_float(path, name)?;
+        let rows = self.shape.first().copied().unwrap_or(0);
+        if self.order == Order::ColumnMajor {
+            let reason = format!("`{name}` is stored column by column; store it row by row");
+            return Err(DataError::content(path, reason));
+        }
+        Ok(Matrix::from_vec(rows, self.len() / rows.max(1), self.to_f32()))
     }
 
     /// The elements of a float array of one dimension, as row number `row` of a table.

@@ -37,6 +37,7 @@ pub(crate) fn open(path: &Path) -> Result<RawTable, DataError> {
         class_names: None,
         ids: None,
         notes: Vec::new(),
+        parts: None,
     })
 }
 

@@ -1,10 +1,12 @@
 //! The NumPy archive: a zip of array files, stored or deflated.
 //!
 //! Looked for: `features` (float, `[n, d]`), optional `labels` (whole numbers or text, `[n]`), optional `ids` or
-//! `records` (`[n]`), optional `class_names` (text, by label).
+//! `records` (`[n]`), optional `class_names` (text, by label), optional `maps` or `views` (float, `[n, vectors, d]`), which
+//! `embed --maps` and `embed --views` keep.
 
 use std::{io::Cursor, path::Path};
 
+use handful::parts::PartKind;
 use zip::ZipArchive;
 
 use super::{
@@ -12,7 +14,7 @@ use super::{
     npy,
     raw_table::{KnownNames, Labels, RawTable},
 };
-use crate::{arrays::RawArray, error::DataError};
+use crate::{arrays::RawArray, error::DataError, table::RowParts};
 
 const FORMAT: &str = "npz";
 
@@ -31,7 +33,29 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
     if let Some(name) = &names.class_names {
         table.class_names = Some(archive.with_array(name, |array| array.to_texts(path, name))?);
     }
+    for kind in [PartKind::Maps, PartKind::Views] {
+        if archive.names().iter().any(|name| name == kind.name()) {
+            table.parts = Some(archive.with_array(kind.name(), |array| parts_of_array(path, kind, array))?);
+            break;
+        }
+    }
     Ok(table)
+}
+
+/// What rows are made of, from a float array of three dimensions.
+fn parts_of_array(path: &Path, kind: PartKind, array: &RawArray<'_>) -> Result<RowParts, DataError> {
+    let name = kind.name();
+    let parts = match *array.shape() {
+        [_, count, width] if width > 0 => RowParts::new(kind, count, array.to_rows(path, name)?),
+        _ => None,
+    };
+    let reason =
+        || format!("`{name}` has shape {:?}, but {name} are [rows, vectors, numbers]", array.shape());
+    let parts = parts.ok_or_else(|| DataError::content(path, reason()))?;
+    match parts.vectors().first_non_finite() {
+        Some((row, column, value)) => Err(DataError::NonFinite { path: path.to_owned(), row, column, value }),
+        None => Ok(parts),
+    }
 }
 
 /// Labels from an array of whole numbers or of text.

@@ -11,7 +11,7 @@ use super::labels::{check_names_differ, classes_of_integers};
 use crate::{
     error::DataError,
     labels::alike,
-    table::{ClassIndex, FeatureStore, FeatureTable, TableParts},
+    table::{ClassIndex, FeatureStore, FeatureTable, RowParts, TableParts},
 };
 
 /// Names under which people store features, most telling first.
@@ -55,6 +55,8 @@ pub(crate) struct RawTable {
     pub ids: Option<Vec<String>>,
     /// What was decided or left out, for people to check.
     pub notes: Vec<String>,
+    /// What the rows are made of.
+    pub parts: Option<RowParts>,
 }
 
 impl RawTable {
@@ -66,6 +68,7 @@ impl RawTable {
             class_names: None,
             ids: None,
             notes: Vec::new(),
+            parts: None,
         }
     }
 
@@ -95,7 +98,7 @@ impl RawTable {
         };
         let mut notes = self.notes;
         notes.extend(alike(classes.names()));
-        FeatureTable::from_parts(TableParts {
+        let table = FeatureTable::from_parts(TableParts {
             path: path.to_owned(),
             format: self.format,
             sha256,
@@ -103,7 +106,11 @@ impl RawTable {
             ids: self.ids,
             classes,
             notes,
-        })
+        })?;
+        match self.parts {
+            Some(parts) => table.with_parts(parts),
+            None => Ok(table),
+        }
     }
 }
 

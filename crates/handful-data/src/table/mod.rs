@@ -4,6 +4,7 @@
 //! read, so it can be shared between threads freely.
 
 mod classes;
+mod parts;
 mod store;
 mod summary;
 
@@ -14,6 +15,7 @@ use std::{
 
 pub use classes::ClassIndex;
 use handful::Matrix;
+pub use parts::RowParts;
 pub(crate) use store::{FeatureStore, MappedFeatures, map_file};
 pub use summary::{ClassSummary, TableSummary};
 
@@ -29,6 +31,7 @@ pub struct FeatureTable {
     ids: Option<Arc<Vec<String>>>,
     classes: Arc<ClassIndex>,
     notes: Vec<String>,
+    parts: Option<RowParts>,
 }
 
 /// What a reader hands over to become a [`FeatureTable`]; checked there once for every format.
@@ -80,6 +83,7 @@ impl FeatureTable {
             ids: ids.map(Arc::new),
             classes: Arc::new(classes),
             notes,
+            parts: None,
         })
     }
 
@@ -134,6 +138,24 @@ impl FeatureTable {
     /// the first line was taken for a header, columns that are no features.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// What the rows are made of, where that was kept.
+    pub fn parts(&self) -> Option<&RowParts> {
+        self.parts.as_ref()
+    }
+
+    /// The same table with what its rows are made of.
+    ///
+    /// # Errors
+    /// [`DataError::LengthMismatch`] for vectors of another number of rows.
+    pub fn with_parts(self, parts: RowParts) -> Result<Self, DataError> {
+        let (features, other) = (self.rows(), parts.vectors().rows());
+        if other != features {
+            let what = parts.kind().name();
+            return Err(DataError::LengthMismatch { path: self.path, features, what, other });
+        }
+        Ok(Self { parts: Some(parts), ..self })
     }
 
     /// SHA-256 of the file's bytes (of the features' bytes for a table made in code), in hexadecimal.
@@ -239,7 +261,7 @@ impl FeatureTable {
         let class_names = self.class_names();
         let labels: Vec<Option<&str>> =
             rows.iter().map(|&row| self.class_of_row(row).map(|class| class_names[class].as_str())).collect();
-        Self::from_parts(TableParts {
+        let table = Self::from_parts(TableParts {
             path: self.path.clone(),
             format: self.format,
             sha256: None,
@@ -247,7 +269,9 @@ impl FeatureTable {
             ids: Some(rows.iter().map(|&row| self.id(row)).collect()),
             classes: ClassIndex::from_names_in_order(&labels, class_names),
             notes: self.notes.clone(),
-        })
+        })?;
+        let parts = self.parts.as_ref().map(|parts| parts.select(rows));
+        Ok(Self { parts, ..table })
     }
 
     /// The same table with other classes.

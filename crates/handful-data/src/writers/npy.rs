@@ -3,7 +3,12 @@
 use std::{io::Write, path::Path};
 
 use super::write_features;
-use crate::{atomic::write_file, error::DataError, readers::sibling, table::FeatureTable};
+use crate::{
+    atomic::write_file,
+    error::DataError,
+    readers::sibling,
+    table::{FeatureTable, RowParts},
+};
 
 /// Writes the features, and labels and ids beside them.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
@@ -46,6 +51,22 @@ fn shortened(value: f32) -> half::f16 {
     // Half-way cases go to the even neighbour, as everywhere.
     let nearest = half::f16::from_bits(bits.wrapping_add(1 + ((bits >> 2) & 1)) & !3);
     if nearest.is_finite() { nearest } else { exact }
+}
+
+/// Writes what the rows are made of as one array of three dimensions.
+pub(super) fn parts(path: &Path, parts: &RowParts, half: bool, out: &mut dyn Write) -> Result<(), DataError> {
+    let shape = format!("({}, {}, {})", parts.vectors().rows(), parts.count(), parts.width());
+    header(path, if half { "<f2" } else { "<f4" }, &shape, out)?;
+    // A row at a time: there may be gigabytes of them.
+    for row in parts.vectors().iter_rows() {
+        let bytes: Vec<u8> = if half {
+            row.iter().flat_map(|&value| shortened(value).to_le_bytes()).collect()
+        } else {
+            row.iter().flat_map(|value| value.to_le_bytes()).collect()
+        };
+        out.write_all(&bytes).map_err(|error| DataError::write(path, error))?;
+    }
+    Ok(())
 }
 
 /// Writes whole numbers as one array.

@@ -11,21 +11,21 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 use super::{labels, npy};
 use crate::{atomic::write_file, error::DataError, table::FeatureTable};
 
-/// Writes `features`, and where the table has them `labels`, `class_names` and `ids`.
+/// Writes `features`, and where the table has them `labels`, `class_names`, `ids`, and `maps` or `views`.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
-    write_as(path, table, CompressionMethod::Stored, npy::features)
+    write_as(path, table, CompressionMethod::Stored, false)
 }
 
 /// The same with 16-bit features, compressed.
 pub(super) fn write_half(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
-    write_as(path, table, CompressionMethod::Deflated, npy::half_features)
+    write_as(path, table, CompressionMethod::Deflated, true)
 }
 
 fn write_as(
     path: &Path,
     table: &FeatureTable,
     method: CompressionMethod,
-    features: impl Fn(&Path, &FeatureTable, &mut dyn Write) -> Result<(), DataError>,
+    half: bool,
 ) -> Result<(), DataError> {
     write_file(path, |out| {
         let broken = |error: zip::result::ZipError| DataError::write(path, error.into());
@@ -34,6 +34,7 @@ fn write_as(
         let mut out = Muted { out, error: None };
         let mut archive = ZipWriter::new(&mut out);
         archive.start_file("features.npy", options).map_err(broken)?;
+        let features = if half { npy::half_features } else { npy::features };
         features(path, table, &mut archive)?;
         if table.class_count() > 0 {
             archive.start_file("labels.npy", options).map_err(broken)?;
@@ -44,6 +45,10 @@ fn write_as(
         if let Some(ids) = table.ids() {
             archive.start_file("ids.npy", options).map_err(broken)?;
             npy::texts(path, ids, &mut archive)?;
+        }
+        if let Some(parts) = table.parts() {
+            archive.start_file(format!("{}.npy", parts.kind().name()), options).map_err(broken)?;
+            npy::parts(path, parts, half, &mut archive)?;
         }
         archive.finish().map_err(broken)?;
         out.error.map_or(Ok(()), |error| Err(DataError::write(path, error)))

@@ -116,7 +116,7 @@ impl Extraction {
             }
         }
         let features = backbone.embed_views(&fresh)?;
-        let fresh: Vec<Vec<f32>> = features.chunks(backbone.features()).map(<[f32]>::to_vec).collect();
+        let fresh: Vec<Vec<f32>> = features.chunks(backbone.columns()).map(<[f32]>::to_vec).collect();
         if let (Some(cache), None) = (cache, &self.cache_failure) {
             let kept: Vec<(ContentKey, Vec<f32>)> = (keys.iter().zip(&fresh))
                 .filter_map(|(key, features)| Some(((*key)?, features.clone())))

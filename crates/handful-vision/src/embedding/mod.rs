@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use handful::Matrix;
 use handful_data::datasets::ImageDataset;
-use handful_data::{ClassIndex, DataError, FeatureTable};
+use handful_data::{ClassIndex, DataError, FeatureTable, RowParts};
 
 pub use self::cache::{ContentKey, FeatureCache, content_key};
 use self::extract::extract;
@@ -76,15 +76,22 @@ pub fn embed_images(
 ) -> Result<Embedding, VisionError> {
     let silent = |_: usize| ();
     let progress = options.progress.unwrap_or(&silent);
+    if networks.len() > 1 && networks.iter().any(|network| network.parts().is_some()) {
+        return Err(VisionError::Setting {
+            setting: "the number of networks",
+            value: networks.len().to_string(),
+            requirement: "maps and views are kept of one only".to_owned(),
+        });
+    }
     // All of them before any work: what cannot be kept should be known at once.
     let caches = (networks.iter())
         .map(|network| {
-            let open = |cache| FeatureCache::open(cache, &network.fingerprint(), network.features());
+            let open = |cache| FeatureCache::open(cache, &network.fingerprint(), network.columns());
             options.cache.map(open).transpose()
         })
         .collect::<Result<Vec<Option<FeatureCache>>, _>>()?;
     let mut images: Vec<usize> = (0..dataset.len()).collect();
-    let mut joined = Joined::new(networks.iter().map(Backbone::features).collect());
+    let mut joined = Joined::new(networks.iter().map(Backbone::columns).collect());
     let (mut bad, mut kept, mut cache_failure) = (Vec::new(), usize::MAX, None);
     for (network, cache) in networks.iter().zip(&caches) {
         let extraction = extract(network, dataset, &images, cache.as_ref(), options.skip_bad, progress)?;
@@ -107,9 +114,32 @@ pub fn embed_images(
         });
     }
     let bad = bad.into_iter().map(|(image, error)| BadImage { id: dataset.id(image).to_owned(), error });
-    let (bad, table) =
-        (bad.collect(), table(options.name.unwrap_or("images"), dataset, &images, joined.into_matrix())?);
+    let (name, rows) = (options.name.unwrap_or("images"), joined.into_matrix());
+    let table = match networks {
+        [network] if network.parts().is_some() => {
+            let (features, parts) = split(&rows, network);
+            let table = table(name, dataset, &images, features)?;
+            match parts {
+                Some(parts) => table.with_parts(parts)?,
+                None => table,
+            }
+        }
+        _ => table(name, dataset, &images, rows)?,
+    };
+    let bad = bad.collect();
     Ok(Embedding { table, images, bad, kept, cache_failure })
+}
+
+/// The features of rows, and what was kept beside them.
+fn split(rows: &Matrix<f32>, network: &Backbone) -> (Matrix<f32>, Option<RowParts>) {
+    let width = network.features();
+    let columns = |from: usize, to: usize| {
+        let values = rows.iter_rows().flat_map(|row| row[from..to].iter().copied()).collect();
+        Matrix::from_vec(rows.rows(), to - from, values)
+    };
+    let beside = columns(width, rows.columns());
+    let parts = network.parts().and_then(|(kind, count, _)| RowParts::new(kind, count, beside));
+    (columns(0, width), parts)
 }
 
 fn table(

@@ -64,8 +64,8 @@ impl Compact {
         }
     }
 
-    /// The features of images, mixed on the way.
-    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+    /// The last maps of images, mixed on the way.
+    pub fn maps(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<4> {
         let mut x = self.stem.forward(Blend::at(blend, 0, images));
         for (at, stage) in self.stages.iter().enumerate() {
             x = stage.widen.forward(Blend::at(blend, at + 1, ops::max_pool(x)));
@@ -74,6 +74,6 @@ impl Compact {
                 x = ops::residual(branch, x, Activation::NONE);
             }
         }
-        ops::global_average(x)
+        x
     }
 }

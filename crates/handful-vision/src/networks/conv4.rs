@@ -34,11 +34,11 @@ impl Conv4 {
         Self { layers: (0..LAYERS).map(layer).collect() }
     }
 
-    /// The features of images, mixed on the way.
-    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+    /// The last maps of images, mixed on the way; features are these maps as they are.
+    pub fn maps(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<4> {
         let pooled = |x, (at, layer): (usize, &Layer)| {
             ops::max_pool(layer.conv.normalised(Blend::at(blend, at, x), &layer.bn))
         };
-        self.layers.iter().enumerate().fold(images, pooled).flatten(1, 3)
+        self.layers.iter().enumerate().fold(images, pooled)
     }
 }

@@ -113,10 +113,10 @@ impl EfficientNetLite0 {
         }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// The last maps of images.
+    pub fn maps(&self, images: Tensor<4>) -> Tensor<4> {
         let x = self._conv_stem.normalised(images, &self._bn0);
         let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
-        ops::global_average(self._conv_head.normalised(x, &self._bn1))
+        self._conv_head.normalised(x, &self._bn1)
     }
 }

@@ -72,6 +72,20 @@ impl Architecture {
         }
     }
 
+    /// Places of the last map of an image of `size` pixels square, and its channels.
+    pub fn map_shape(self, size: usize) -> [usize; 2] {
+        let side = match self {
+            // Pooling drops an odd row; strides keep it.
+            Self::Compact => size / 8,
+            Self::Conv4 | Self::ResNet12 | Self::ResNet12Narrow => size / 16,
+            Self::ResNet18 => size.div_ceil(8),
+            Self::Wrn28Tim | Self::Wrn28S2m2 => size.div_ceil(4),
+            Self::EfficientNetLite0 => size.div_ceil(32),
+        };
+        let channels = if self == Self::Conv4 { conv4::WIDTH } else { self.features(size) };
+        [side * side, channels]
+    }
+
     /// The smallest image that leaves at least one pixel at the end.
     pub fn smallest_image(self) -> usize {
         match self {
@@ -180,14 +194,27 @@ impl Network {
 
     /// The features of a batch that is mixed on the way; deeper than [`Architecture::depths`] nothing is.
     pub fn forward_blended(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+        self.features_of(self.maps(images, blend))
+    }
+
+    /// The last maps `[images, channels, rows, columns]` of a batch that is mixed on the way.
+    pub fn maps(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<4> {
         match self {
-            Self::Compact(network) => network.forward(images, blend),
-            Self::Conv4(network) => network.forward(images, blend),
-            Self::ResNet12(network) => network.forward(images, blend),
-            Self::ResNet18(network) => network.forward(Blend::at(blend, 0, images)),
-            Self::Wrn28Tim(network) => network.forward(Blend::at(blend, 0, images)),
-            Self::Wrn28S2m2(network) => network.forward(Blend::at(blend, 0, images)),
-            Self::EfficientNetLite0(network) => network.forward(Blend::at(blend, 0, images)),
+            Self::Compact(network) => network.maps(images, blend),
+            Self::Conv4(network) => network.maps(images, blend),
+            Self::ResNet12(network) => network.maps(images, blend),
+            Self::ResNet18(network) => network.maps(Blend::at(blend, 0, images)),
+            Self::Wrn28Tim(network) => network.maps(Blend::at(blend, 0, images)),
+            Self::Wrn28S2m2(network) => network.maps(Blend::at(blend, 0, images)),
+            Self::EfficientNetLite0(network) => network.maps(Blend::at(blend, 0, images)),
+        }
+    }
+
+    /// What maps become: their mean, or all of them in Conv-4.
+    pub fn features_of(&self, maps: Tensor<4>) -> Tensor<2> {
+        match self {
+            Self::Conv4(_) => maps.flatten(1, 3),
+            _ => ops::global_average(maps),
         }
     }
 }

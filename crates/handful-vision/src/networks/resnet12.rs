@@ -72,10 +72,10 @@ impl ResNet12 {
         }
     }
 
-    /// The features of images, mixed on the way.
-    pub fn forward(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<2> {
+    /// The last maps of images, mixed on the way.
+    pub fn maps(&self, images: Tensor<4>, blend: Option<Blend>) -> Tensor<4> {
         let blocks = [&self.layer1, &self.layer2, &self.layer3, &self.layer4].into_iter().flatten();
         let through = |x, (at, block): (usize, &Block)| block.forward(Blend::at(blend, at, x));
-        ops::global_average(blocks.enumerate().fold(images, through))
+        blocks.enumerate().fold(images, through)
     }
 }

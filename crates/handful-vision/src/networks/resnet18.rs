@@ -69,10 +69,10 @@ impl ResNet18 {
         }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// The last maps of images.
+    pub fn maps(&self, images: Tensor<4>) -> Tensor<4> {
         let x = self.conv1.normalised(images, &self.bn1);
         let blocks = [&self.layer1, &self.layer2, &self.layer3, &self.layer4].into_iter().flatten();
-        ops::global_average(blocks.fold(x, |x, block| block.forward(x)))
+        blocks.fold(x, |x, block| block.forward(x))
     }
 }

@@ -82,11 +82,11 @@ impl TimWideResNet {
         Self { conv1: Conv::new(3, widths[0], 3, 1, device).with_bias(), layer1, layer2, layer3, bn1 }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// The last maps of images.
+    pub fn maps(&self, images: Tensor<4>) -> Tensor<4> {
         let blocks = [&self.layer1, &self.layer2, &self.layer3].into_iter().flatten();
         let x = blocks.fold(self.conv1.forward(images), |x, block| block.forward(x));
-        ops::global_average(self.bn1.forward(x))
+        self.bn1.forward(x)
     }
 }
 
@@ -151,10 +151,10 @@ impl S2m2WideResNet {
         Self { conv1: Conv::new(3, widths[0], 3, 1, device), block1, block2, block3, bn1 }
     }
 
-    /// The features of images.
-    pub fn forward(&self, images: Tensor<4>) -> Tensor<2> {
+    /// The last maps of images.
+    pub fn maps(&self, images: Tensor<4>) -> Tensor<4> {
         let blocks = [&self.block1, &self.block2, &self.block3].into_iter().flat_map(|stage| &stage.layer);
         let x = blocks.fold(self.conv1.forward(images), |x, block| block.forward(x));
-        ops::global_average(self.bn1.forward(x))
+        self.bn1.forward(x)
     }
 }

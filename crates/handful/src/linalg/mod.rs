@@ -9,6 +9,7 @@ pub mod product;
 pub(crate) mod sinkhorn;
 pub(crate) mod subspace;
 pub(crate) mod sums;
+pub mod transport;
 
 pub use matrix::Matrix;
 pub use sums::{dot, unit};

@@ -20,6 +20,7 @@ use super::bd_cspn::{BdCspnParams, Classified};
 use super::bms::BmsParams;
 use super::bpa::BpaParams;
 use super::common::rectification::{Averaging, SupportRows, Weighting};
+use super::deepemd::{DeepemdParams, Solver};
 use super::dm::DmParams;
 use super::dm_ida::DmIdaParams;
 use super::dsn::{DsnParams, Origin};
@@ -185,6 +186,17 @@ setters!(DsnParams {
     transform: Transform => transform,
     origin: Origin => origin,
     temperature: f64 => temperature,
+});
+
+setters!(DeepemdParams {
+    temperature: f64 => temperature,
+    solver: Solver => solver,
+    smoothness: f64 => smoothness,
+    prototype_epochs: usize => prototype_epochs,
+    prototype_rate: f64 => prototype_rate,
+    prototype_momentum: f64 => prototype_momentum,
+    prototype_batch: usize => prototype_batch,
+    seed: u64 => seed,
 });
 
 setters!(TimAdmParams {

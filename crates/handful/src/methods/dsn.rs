@@ -8,8 +8,10 @@
 //! chrysts/dsn_fewshot has two readings: its Conv-4 code subtracts the class mean and takes the distance (preset
 //! `default`, the paper's text); its ResNet-12 code subtracts nothing and divides the squared distance by d (preset
 //! `resnet12`). Both use K - 1 vectors for K shots. With unequal shots every class gets as many as the class with the
-//! fewest rows, so that residuals compare. At one shot there is no subspace; the paper then adds a flipped copy of the
-//! image, which frozen features do not have: the method says that it cannot. DSN-MR, the transductive form, is not here.
+//! fewest rows, so that residuals compare. At one shot there is no subspace; the paper then takes the mirror image as a second
+//! row, and so does this where features of both were kept (`embed --views`): the labelled rows become two each, the rows to
+//! label stay those of the image itself. Without them the method says that it cannot. DSN-MR, the transductive form, is not
+//! here.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,8 +24,9 @@ use crate::methods::common::answer::inductive_answer;
 use crate::methods::common::feature_rows::FeatureRows;
 use crate::methods::common::{check_positive, comparator};
 use crate::methods::{MethodParams, Setting};
+use crate::parts::PartKind;
 use crate::solution::Solution;
-use crate::task::Task;
+use crate::task::{Task, Unlabeled};
 use crate::transform::{Step, Transform};
 
 /// Where a class's subspace starts.
@@ -68,7 +71,8 @@ impl DsnParams {
     }
 
     fn solve_task(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
-        let task = self.transform.apply(task)?;
+        let doubled = with_mirror_images(task)?;
+        let task = self.transform.apply(doubled.as_ref().unwrap_or(task))?;
         let mut members = vec![Vec::new(); task.ways()];
         for (row, &label) in task.support_labels().iter().enumerate() {
             members[label].push(row);
@@ -77,7 +81,9 @@ impl DsnParams {
         if fewest < 2 {
             return Err(TaskError::Unsupported {
                 method: Self::NAME,
-                reason: "a class subspace needs at least 2 labelled rows of every class".into(),
+                reason: "a class subspace needs at least 2 labelled rows of every class; features of `handful embed \
+                         --views` have the mirror image as a second"
+                    .into(),
             });
         }
         let spaces: Vec<ClassSpace> =
@@ -124,11 +130,31 @@ impl ClassSpace {
     }
 }
 
+/// Of a task with a class of one row, one whose labelled rows are image and mirror image, where both are known.
+pub(super) fn with_mirror_images(task: &Task<f32>) -> Result<Option<Task<f32>>, TaskError> {
+    let labels = task.support_labels();
+    let single = |class: usize| labels.iter().filter(|&&label| label == class).count() == 1;
+    let Some(parts) = task.parts().filter(|parts| parts.kind() == PartKind::Views) else { return Ok(None) };
+    if !(0..task.ways()).any(single) {
+        return Ok(None);
+    }
+    let count = parts.count();
+    // The first view is the image itself.
+    let images = |views: &Matrix<f32>| views.gather(&(0..views.rows()).step_by(count).collect::<Vec<_>>());
+    let both = labels.iter().flat_map(|&label| std::iter::repeat_n(label, count)).collect();
+    let unlabeled = match task.unlabeled() {
+        Unlabeled::Query => Unlabeled::Query,
+        Unlabeled::Pool(_) => Unlabeled::Pool(images(parts.pool())),
+    };
+    let support = parts.support().clone();
+    Task::new(task.id(), task.ways(), support, both, unlabeled, images(parts.query())).map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::methods::build;
-    use crate::task::Unlabeled;
+    use crate::parts::TaskParts;
 
     fn task(labels: Vec<usize>) -> Task<f32> {
         // Class 0 on the line x = 0 (any y), class 1 on the line y = 0 (any x), third dimension apart.
@@ -162,5 +188,22 @@ mod tests {
         let method = build("dsn", None, &[]).expect("valid");
         let error = method.solve(&task(vec![0, 1, 1, 1])).expect_err("one row of class 0");
         assert!(error.to_string().contains("at least 2 labelled rows"), "{error}");
+        assert!(error.to_string().contains("embed --views"), "{error}");
+    }
+
+    #[test]
+    fn at_one_shot_the_mirror_image_is_the_second_row() {
+        let views = Matrix::from_vec(4, 3, vec![0.0, 1.0, 0.0, 0.0, 3.0, 0.0, 2.0, 0.0, 1.0, 6.0, 0.0, 1.0]);
+        let images = Matrix::from_vec(2, 3, vec![0.5, 90.0, 0.0, 90.0, 0.25, 1.0]);
+        // The mirror images of the rows to label must not matter, nor must the means.
+        let both =
+            Matrix::from_vec(4, 3, [images.row(0), &[7.0, -3.0, 5.0], images.row(1), &[1.0; 3]].concat());
+        let features = |rows: usize| Matrix::from_vec(rows, 3, vec![1.0; 3 * rows]);
+        let one_shot = Task::new(0, 2, features(2), vec![0, 1], Unlabeled::Query, features(2));
+        let parts = TaskParts::new(PartKind::Views, 2, views, Matrix::zeros(0, 3), both);
+        let one_shot = one_shot.and_then(|task| task.with_parts(parts)).expect("valid");
+        let method = build("dsn", None, &[("transform".to_owned(), "none".to_owned())]).expect("valid");
+        let two_shot = method.solve(&task(vec![0, 0, 1, 1])).expect("solvable");
+        assert_eq!(method.solve(&one_shot).expect("solvable").query, two_shot.query);
     }
 }

@@ -15,6 +15,7 @@ mod bms;
 mod bpa;
 mod builder;
 pub(crate) mod common;
+mod deepemd;
 mod dm;
 pub mod dm_ida;
 mod dsn;
@@ -187,6 +188,7 @@ pub const METHODS: &[MethodEntry] = &[
     entry::<ridge::RidgeParams>(),
     entry::<svm::SvmParams>(),
     entry::<dsn::DsnParams>(),
+    entry::<deepemd::DeepemdParams>(),
     entry::<entropy_min::EntropyMinParams>(),
     entry::<tim_gd::TimGdParams>(),
     entry::<tim_adm::TimAdmParams>(),
@@ -239,6 +241,7 @@ named! {
     Ridge = ridge::RidgeParams;
     Svm = svm::SvmParams;
     Dsn = dsn::DsnParams;
+    Deepemd = deepemd::DeepemdParams;
     EntropyMin = entropy_min::EntropyMinParams;
     TimGd = tim_gd::TimGdParams;
     TimAdm = tim_adm::TimAdmParams;
@@ -274,6 +277,7 @@ pub use bd_cspn::Classified;
 pub use builder::Builder;
 pub use common::rectification::{Averaging, Rectification, SupportRows, Weighting};
 pub use common::transport_map::TransportMap;
+pub use deepemd::Solver;
 pub use dm_ida::{DmIda, DmIdaParams};
 pub use dsn::Origin;
 pub use label_spreading::Graph;

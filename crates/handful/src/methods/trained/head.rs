@@ -12,6 +12,7 @@ use crate::differentiation::Graph;
 use crate::error::{ParamError, TaskError};
 use crate::fit::classifier::softmax_rows;
 use crate::linalg::Matrix;
+use crate::methods::dsn::with_mirror_images;
 use crate::methods::{Method, PriorKnowledge};
 use crate::solution::Solution;
 use crate::task::{Task, Unlabeled};
@@ -143,7 +144,10 @@ impl Head {
         task.support_labels().iter().for_each(|&label| counts[label] += 1);
         let least = self.system.least_shots();
         if least > 1 && counts.iter().any(|&count| count < least || count != counts[0]) {
-            return refuse(format!("it needs equally many labelled rows of every class, at least {least}"));
+            return refuse(format!(
+                "it needs equally many labelled rows of every class, at least {least}; features of `handful embed --views` \
+                 have the mirror image as a second"
+            ));
         }
         Ok(())
     }
@@ -195,6 +199,8 @@ impl Method for Head {
     }
 
     fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {
+        let doubled = if self.system.least_shots() > 1 { with_mirror_images(task)? } else { None };
+        let task = doubled.as_ref().unwrap_or(task);
         self.check(task)?;
         let query = self.probabilities(task, task.query())?;
         let unlabeled = match task.unlabeled() {

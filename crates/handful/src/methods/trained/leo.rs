@@ -9,7 +9,8 @@
 //! google-deepmind/leo (`model.py`, `config.py`): 64 dimensions of code, layers without bias, the spread of z is
 //! max(exp(s) - 1, 1e-10), that of w is max(exp(s) - 1 + sqrt(2 / (d + N)), 1e-10); both are drawn in training and left
 //! out when the head is used. Every labelled row has a code of its own draw, and logits are averaged over them. The
-//! gradients of the inner steps are sums over rows, as there, and are written out, so training sees through them.
+//! gradients of the inner steps are sums over rows, as there, and are written out, so training sees through them. Rows have
+//! length 1 (`data.py`), for which the rate of 1 on the code is made: on rows of length sqrt(d) it diverges.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,8 +59,7 @@ impl Constants for Leo {
             latents: 64,
             inner_steps: 5,
             final_steps: 5,
-            // Theirs is 1, which diverges in training on rows of the length that ours are given.
-            inner_rate: 0.05,
+            inner_rate: 1.0,
             final_rate: 1e-3,
             dropout: at(0.308, 0.300),
             kl: at(0.756, 0.466),
@@ -220,8 +220,8 @@ impl System for Leo {
         ]
     }
 
-    fn row_length(&self, dim: usize) -> f64 {
-        (dim as f64).sqrt()
+    fn row_length(&self, _: usize) -> f64 {
+        1.0
     }
 
     fn logits<'g>(&self, weights: &Weights<'g>, rows: &EpisodeRows<'g>) -> Var<'g> {
