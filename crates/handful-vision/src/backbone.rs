@@ -22,7 +22,7 @@ use crate::views::{MOST_CROPS, further_windows};
 use crate::weights::{self, WeightFile};
 
 /// What a file of our weights says about itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackboneHeader {
     /// The network.
     pub backbone: Architecture,
@@ -199,6 +199,14 @@ impl Backbone {
         let engine = Engine::Burn { network, architecture, device: device.clone() };
         let (crops, mirrored) = (wanted.crops()?, wanted.mirrored);
         Ok(Self { engine, preparation, crops, mirrored, sha256: file.sha256 })
+    }
+
+    /// A network that is still in training. It has no file: nothing must be kept under its digest.
+    pub(crate) fn of_parts(header: BackboneHeader, arrays: &Arrays, device: &Device) -> Self {
+        let BackboneHeader { backbone: architecture, preparation } = header;
+        let (network, _) = tensors::apply(architecture.build(device), arrays);
+        let engine = Engine::Burn { network, architecture, device: device.clone() };
+        Self { engine, preparation, crops: 1, mirrored: false, sha256: String::new() }
     }
 
     /// What the network is, in a few words: its architecture, or the layer of an ONNX file, and how it looks at images.
