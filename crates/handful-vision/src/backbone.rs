@@ -23,7 +23,7 @@ use crate::views::{MOST_CROPS, further_windows};
 use crate::weights::{self, WeightFile};
 
 /// What a file of our weights says about itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BackboneHeader {
     /// The network.
     pub backbone: Architecture,
@@ -226,6 +226,14 @@ impl Backbone {
             Some(PartKind::Views) => Ok(Self { mirrored: true, parts, ..self }),
             parts => Ok(Self { parts, ..self }),
         }
+    }
+
+    /// A network that is still in training. It has no file: nothing must be kept under its digest.
+    pub(crate) fn of_parts(header: BackboneHeader, arrays: &Arrays, device: &Device) -> Self {
+        let BackboneHeader { backbone: architecture, preparation } = header;
+        let (network, _) = tensors::apply(architecture.build(device), arrays);
+        let engine = Engine::Burn { network, architecture, device: device.clone() };
+        Self { engine, preparation, crops: 1, mirrored: false, parts: None, sha256: String::new() }
     }
 
     /// What the network is, in a few words: its architecture, or the layer of an ONNX file, and how it looks at images.

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param, ParamId};
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -78,6 +78,40 @@ pub fn collect<M: Module>(module: &M) -> Vec<Named> {
     let mut collector = Collector::default();
     module.visit(&mut collector);
     collector.found
+}
+
+/// The gradients of the parameters that were differentiated by, and the values of all other tensors.
+pub fn differentiated<M: Module>(module: &M, gradients: &Gradients) -> (Arrays, Arrays) {
+    struct Sorter<'a> {
+        path: Path,
+        gradients: &'a Gradients,
+        found: Arrays,
+        others: Arrays,
+    }
+    impl ModuleVisitor for Sorter<'_> {
+        fn enter_module(&mut self, name: &str, container: &str) {
+            self.path.enter(name, container);
+        }
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.path.leave();
+        }
+        fn visit_float<const D: usize>(&mut self, parameter: &Param<Tensor<D>>) {
+            let tensor = parameter.val();
+            let gradient = tensor.grad(self.gradients);
+            let kind = if gradient.is_some() { &mut self.found } else { &mut self.others };
+            let values = values_of(gradient.as_ref().unwrap_or(&tensor));
+            kind.insert(self.path.name(), Array { shape: tensor.dims().to_vec(), values });
+        }
+    }
+    let (path, found, others) = (Path::default(), Arrays::new(), Arrays::new());
+    let mut sorter = Sorter { path, gradients, found, others };
+    module.visit(&mut sorter);
+    (sorter.found, sorter.others)
+}
+
+/// The device of a module's tensors.
+pub(crate) fn device_of<M: Module>(module: &M) -> Device {
+    module.devices().into_iter().find(Device::is_autodiff).unwrap_or_default()
 }
 
 /// What did not fit.

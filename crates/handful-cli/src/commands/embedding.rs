@@ -56,8 +56,13 @@ pub fn embed(
     let folder = cache.checked_folder();
     let bar = progress::bar(dataset.len() * networks.len(), "images");
     let advance = |images: usize| bar.inc(images as u64);
-    let options =
-        EmbedOptions { name: Some(name), cache: folder.as_deref(), skip_bad, progress: Some(&advance) };
+    let options = EmbedOptions {
+        name: Some(name),
+        cache: folder.as_deref(),
+        only: None,
+        skip_bad,
+        progress: Some(&advance),
+    };
     let embedding = embed_images(dataset, networks, &options);
     bar.finish_and_clear();
     let embedding = embedding?;

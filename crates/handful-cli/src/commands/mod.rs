@@ -34,6 +34,8 @@ pub mod text;
 #[cfg(feature = "vision")]
 pub mod train;
 #[cfg(feature = "vision")]
+pub mod train_network;
+#[cfg(feature = "vision")]
 pub mod train_system;
 pub mod tune;
 #[cfg(feature = "vision")]

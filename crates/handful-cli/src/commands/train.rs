@@ -1,4 +1,4 @@
-//! `handful train`: a backbone from the base classes of an image dataset; with `--system`, a system from their features.
+//! `handful train`: a backbone from the base classes of an image dataset; with `--system`, a system from tasks of them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use handful_vision::training::trainer::{Event, Job, best_network, last_checkpoin
 
 use crate::commands::data::dataset_kind;
 use crate::commands::network::SHIPPED;
+use crate::commands::train_network;
 use crate::commands::train_system::{self, SystemArgs};
 use crate::error::CliError;
 use crate::progress::bar_like;
@@ -41,7 +42,7 @@ pub struct TrainArgs {
     preset: String,
     /// Read the path as this dataset
     #[arg(long = "dataset", value_name = "DATASET", value_parser = dataset_kind)]
-    kind: Option<DatasetKind>,
+    pub(super) kind: Option<DatasetKind>,
     /// Side of the square images the network sees
     #[arg(long, default_value_t = 32)]
     size: usize,
@@ -104,7 +105,7 @@ pub struct TrainArgs {
     pub(super) save_every: f64,
     /// Where to compute: cpu, cuda:0, wgpu
     #[arg(long, default_value = "cpu")]
-    device: String,
+    pub(super) device: String,
 }
 
 fn schedule(text: &str) -> Result<Schedule, String> {
@@ -130,7 +131,7 @@ fn crop(text: &str) -> Result<Crop, String> {
 }
 
 impl TrainArgs {
-    fn settings(&self, teacher: Option<&Teacher>) -> Result<Settings, CliError> {
+    pub(super) fn settings(&self, teacher: Option<&Teacher>) -> Result<Settings, CliError> {
         let mut settings = Settings::preset(&self.preset, self.backbone.parse()?, self.size)?;
         settings.epochs = self.epochs.unwrap_or(settings.epochs);
         settings.batch = self.batch.unwrap_or(settings.batch);
@@ -156,7 +157,11 @@ impl TrainArgs {
 }
 
 impl TrainArgs {
-    fn begin_with(&self, settings: &Settings, device: &Device) -> Result<Option<Backbone>, CliError> {
+    pub(super) fn begin_with(
+        &self,
+        settings: &Settings,
+        device: &Device,
+    ) -> Result<Option<Backbone>, CliError> {
         let Some(path) = &self.begin_with else { return Ok(None) };
         let backbone = Some(settings.backbone);
         let wanted = Wanted { backbone, size: Some(settings.preparation.size), ..Wanted::default() };
@@ -171,7 +176,10 @@ impl TrainArgs {
 /// Runs the command.
 pub fn run(args: &TrainArgs) -> Result<(), CliError> {
     if let Some(system) = &args.system.system {
-        return train_system::run(args, system);
+        return match args.system.is_of_features(&args.dataset) && args.kind.is_none() {
+            true => train_system::run(args, system),
+            false => train_network::run(args, system),
+        };
     }
     let device = device(&args.device)?;
     let teacher = args.teacher.as_deref().map(|path| Teacher::open(path, &device)).transpose()?;

@@ -1,15 +1,17 @@
-//! `handful train FEATURES --system NAME`: a system learnt from tasks on frozen features.
+//! `handful train FEATURES --system NAME`: a system learnt from tasks on frozen features. Of images, `train_network` trains the
+//! network too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use handful::methods::trained::find_system;
 use handful_data::lock::FolderLock;
-use handful_data::{OpenOptions, open_table};
+use handful_data::{OpenOptions, TableFormat, open_table};
 use handful_vision::episodes::{
     EpisodicEvent, EpisodicJob, EpisodicSettings, best_head, last_state, train_system,
 };
+use indicatif::ProgressBar;
 
 use crate::commands::entrants::changes;
 use crate::commands::train::{TrainArgs, stop_on_ctrl_c};
@@ -19,18 +21,22 @@ use crate::progress::bar_like;
 /// What only the training of a system has.
 #[derive(Args)]
 pub struct SystemArgs {
-    /// Train this system on tasks, from a table of base-class features instead of images; `handful params` lists them
+    /// Train this system on tasks: of a table of base-class features a head, of a dataset of images the network too;
+    /// `handful params` lists systems, and of images there is also maml
     #[arg(long, value_name = "NAME")]
     pub system: Option<String>,
-    /// With --system: features of the validation classes
+    /// With --system and features: those of the validation classes
     #[arg(long, value_name = "FEATURES")]
     validation: Option<PathBuf>,
     /// With --system: classes of a task
     #[arg(long, default_value_t = 5)]
-    ways: usize,
+    pub(super) ways: usize,
     /// With --system: labelled rows per class of a task
     #[arg(long, default_value_t = 1)]
-    shots: usize,
+    pub(super) shots: usize,
+    /// With --system: rows per class of a task that the loss is taken on
+    #[arg(long)]
+    queries: Option<usize>,
     /// With --system: steps of training
     #[arg(long)]
     steps: Option<usize>,
@@ -42,7 +48,67 @@ pub struct SystemArgs {
     validate_every: Option<usize>,
     /// With --system: change one of its constants
     #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
+    /// With --system and images: measure the best network on this many tasks of the novel classes when it is trained, at 1
+    /// and at 5 labelled images per class
+    #[arg(long, value_name = "COUNT")]
+    pub(super) evaluate_tasks: Option<usize>,
+}
+
+impl SystemArgs {
+    /// Whether features are given rather than images.
+    pub fn is_of_features(&self, path: &Path) -> bool {
+        self.validation.is_some() || (path.is_file() && TableFormat::of_path(path).is_ok())
+    }
+}
+
+/// A recipe with what the command line changes of it.
+pub(super) fn changed(args: &TrainArgs, recipe: EpisodicSettings) -> Result<EpisodicSettings, CliError> {
+    let own = &args.system;
+    let settings = EpisodicSettings {
+        ways: own.ways,
+        queries: own.queries.unwrap_or(recipe.queries),
+        steps: own.steps.unwrap_or(recipe.steps),
+        batch: args.batch.unwrap_or(recipe.batch),
+        rate: args.rate.unwrap_or(recipe.rate),
+        weight_decay: args.weight_decay.unwrap_or(recipe.weight_decay),
+        validation_tasks: own.validation_tasks.unwrap_or(recipe.validation_tasks),
+        validate_every: own.validate_every.unwrap_or(recipe.validate_every),
+        ..recipe
+    };
+    settings.check()?;
+    Ok(settings)
+}
+
+/// What is told of a training of so many steps.
+pub(super) struct Watch {
+    bar: ProgressBar,
+    steps: usize,
+    start: Instant,
+}
+
+impl Watch {
+    pub(super) fn new(steps: usize) -> Self {
+        Self { bar: bar_like(steps, "{msg}  {wide_bar} {eta} left"), steps, start: Instant::now() }
+    }
+
+    pub(super) fn take(&self, event: &EpisodicEvent) {
+        let steps = self.steps;
+        match event {
+            EpisodicEvent::Step(done, loss) => {
+                self.bar.set_position(*done as u64);
+                self.bar.set_message(format!("step {done}/{steps}  loss {loss:.3}"));
+            }
+            EpisodicEvent::Validated(done, accuracy) => self.bar.suspend(|| {
+                let seconds = self.start.elapsed().as_secs_f64();
+                eprintln!("step {done}/{steps}: validation {:.2}%, {seconds:.0} s", 100.0 * accuracy);
+            }),
+        }
+    }
+
+    pub(super) fn end(self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Trains a system.
@@ -55,15 +121,7 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
             "a system is chosen on validation classes: give their features with --validation".to_owned(),
         ));
     };
-    let mut settings = EpisodicSettings::of(name, own.shots, args.seed);
-    settings.ways = own.ways;
-    settings.steps = own.steps.unwrap_or(settings.steps);
-    settings.batch = args.batch.unwrap_or(settings.batch);
-    settings.rate = args.rate.unwrap_or(settings.rate);
-    settings.weight_decay = args.weight_decay.unwrap_or(settings.weight_decay);
-    settings.validation_tasks = own.validation_tasks.unwrap_or(settings.validation_tasks);
-    settings.validate_every = own.validate_every.unwrap_or(settings.validate_every);
-    settings.check()?;
+    let settings = changed(args, EpisodicSettings::of(name, own.shots, args.seed))?;
     let save_every = Duration::try_from_secs_f64(args.save_every)
         .map_err(|_| CliError::Usage(format!("--save-every is {}, but must be a time", args.save_every)))?;
     let base = open_table(&args.dataset, &OpenOptions::default())?;
@@ -116,19 +174,9 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
         save_every,
         stop: &stop,
     };
-    let bar = bar_like(steps, "{msg}  {wide_bar} {eta} left");
-    let start = Instant::now();
-    let outcome = train_system(&job, &mut |event| match event {
-        EpisodicEvent::Step(done, loss) => {
-            bar.set_position(done as u64);
-            bar.set_message(format!("step {done}/{steps}  loss {loss:.3}"));
-        }
-        EpisodicEvent::Validated(done, accuracy) => bar.suspend(|| {
-            let seconds = start.elapsed().as_secs_f64();
-            eprintln!("step {done}/{steps}: validation {:.2}%, {seconds:.0} s", 100.0 * accuracy);
-        }),
-    })?;
-    bar.finish_and_clear();
+    let watch = Watch::new(steps);
+    let outcome = train_system(&job, &mut |event| watch.take(&event))?;
+    watch.end();
     if !outcome.finished {
         eprintln!("stopped after {} steps; go on with --resume", outcome.steps);
         return Ok(());
@@ -139,7 +187,7 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
 }
 
 /// What was typed, without the folder of the program.
-fn command_line() -> String {
+pub(super) fn command_line() -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     format!("handful {}", arguments.join(" "))
 }

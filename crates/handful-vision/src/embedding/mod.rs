@@ -50,6 +50,8 @@ pub struct EmbedOptions<'a> {
     pub name: Option<&'a str>,
     /// Folder where features are kept, by the content of image and network; nothing is kept without one.
     pub cache: Option<&'a Path>,
+    /// Only these images, by number, instead of all.
+    pub only: Option<&'a [usize]>,
     /// Leave out images that cannot be read instead of ending at the first.
     pub skip_bad: bool,
     /// Told how many more images have gone through a network.
@@ -90,7 +92,7 @@ pub fn embed_images(
             options.cache.map(open).transpose()
         })
         .collect::<Result<Vec<Option<FeatureCache>>, _>>()?;
-    let mut images: Vec<usize> = (0..dataset.len()).collect();
+    let mut images = options.only.map_or_else(|| (0..dataset.len()).collect(), <[usize]>::to_vec);
     let mut joined = Joined::new(networks.iter().map(Backbone::columns).collect());
     let (mut bad, mut kept, mut cache_failure) = (Vec::new(), usize::MAX, None);
     for (network, cache) in networks.iter().zip(&caches) {

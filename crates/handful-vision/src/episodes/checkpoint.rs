@@ -1,11 +1,13 @@
 //! What a training needs to go on as if it had never stopped, in one file.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use handful::Matrix;
 use handful::methods::trained::{HeadFacts, Tensors};
 use serde::{Deserialize, Serialize};
 
+use super::network::NetworkSettings;
 use super::{EpisodicSettings, Moments};
 use crate::error::VisionError;
 use crate::tensors::{Array, Arrays};
@@ -18,13 +20,23 @@ pub(super) struct Header {
     pub settings: EpisodicSettings,
     pub step: usize,
     pub best: Option<f64>,
+    /// The network under the head, where it is trained too.
+    #[serde(flatten)]
+    pub network: Option<NetworkSettings>,
 }
+
+/// Under this name a checkpoint keeps the network.
+pub(super) const NETWORK: &str = "network.";
 
 /// A training between two steps.
 pub(super) struct State {
     pub header: Header,
+    /// What the head learns, and the centre of its rows.
     pub tensors: Tensors,
-    pub moments: Vec<(String, Moments)>,
+    /// The network under the head; empty where features are frozen.
+    pub network: Arrays,
+    /// What is remembered of gradients, by the names that tensors have in the file.
+    pub moments: BTreeMap<String, Moments>,
 }
 
 fn array(matrix: &Matrix<f32>) -> Array {
@@ -35,7 +47,8 @@ fn json(path: &Path, value: &impl Serialize) -> Result<String, VisionError> {
     serde_json::to_string(value).map_err(|error| broken(path, error.to_string()))
 }
 
-fn broken(path: &Path, reason: String) -> VisionError {
+/// A file that is not what it should be.
+pub(super) fn broken(path: &Path, reason: String) -> VisionError {
     VisionError::Weights { path: path.to_owned(), reason }
 }
 
@@ -49,6 +62,7 @@ pub(super) fn save_head(path: &Path, facts: &HeadFacts, tensors: &Tensors) -> Re
 pub(super) fn save(path: &Path, state: &State) -> Result<(), VisionError> {
     let mut arrays: Arrays =
         state.tensors.iter().map(|(name, matrix)| (format!("tensor.{name}"), array(matrix))).collect();
+    arrays.extend(state.network.iter().map(|(name, array)| (format!("{NETWORK}{name}"), array.clone())));
     for (name, moments) in &state.moments {
         arrays.insert(format!("first.{name}"), array(&moments.first));
         arrays.insert(format!("second.{name}"), array(&moments.second));
@@ -70,13 +84,16 @@ pub(super) fn load(path: &Path) -> Result<State, VisionError> {
             _ => Err(broken(path, format!("the matrix `{name}` is missing"))),
         }
     };
-    let (mut tensors, mut moments) = (Tensors::new(), Vec::new());
+    let (mut tensors, mut moments) = (Tensors::new(), BTreeMap::new());
     for name in file.arrays.keys().filter_map(|name| name.strip_prefix("tensor.")) {
         tensors.insert(name.to_owned(), find(format!("tensor.{name}"))?);
     }
     for name in file.arrays.keys().filter_map(|name| name.strip_prefix("first.")) {
         let (first, second) = (find(format!("first.{name}"))?, find(format!("second.{name}"))?);
-        moments.push((name.to_owned(), Moments { first, second }));
+        moments.insert(name.to_owned(), Moments { first, second });
     }
-    Ok(State { header, tensors, moments })
+    let network =
+        |(name, array): (&String, &Array)| Some((name.strip_prefix(NETWORK)?.to_owned(), array.clone()));
+    let network = file.arrays.iter().filter_map(network).collect();
+    Ok(State { header, tensors, network, moments })
 }

@@ -1,4 +1,5 @@
-//! Training systems on tasks from base-class features: sample tasks, take steps, validate, keep the best.
+//! Training systems on tasks from base classes: sample tasks, take steps, validate, keep the best. On frozen features a head is
+//! trained alone, on images the network under it too ([`network`]).
 //!
 //! The formulas are in [`handful::methods::trained`]. Task `n` of a training and every random number in it are functions of
 //! the seed and `n`, gradients of a step's tasks are summed in their order, and tensors are rounded to single precision
@@ -6,8 +7,12 @@
 
 mod checkpoint;
 mod draws;
+mod lesson;
+pub mod network;
 mod optimiser;
+mod run;
 mod settings;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod trainer;

@@ -72,6 +72,25 @@ impl EpisodicSettings {
         }
     }
 
+    /// The recipe of a system that is trained together with its network: Adam, as Conv-4 is trained in most of the published
+    /// code, and one task in a step.
+    pub fn through_network(system: &str, shots: usize, seed: u64) -> Self {
+        let base = Self {
+            batch: 1,
+            steps: 2000,
+            optimiser: Optimiser::Adam,
+            rate: 1e-3,
+            weight_decay: 0.0,
+            clip: None,
+            ..Self::of("", shots, seed)
+        };
+        match system {
+            // Every task of a validation is a training of its own.
+            "maml" => Self { batch: 4, steps: 500, validate_every: 100, validation_tasks: 100, ..base },
+            _ => base,
+        }
+    }
+
     /// The setting of its tasks.
     pub(super) fn spec(&self) -> EpisodeSpec {
         EpisodeSpec { ways: self.ways, shots: self.shots, queries: self.queries, ..EpisodeSpec::default() }

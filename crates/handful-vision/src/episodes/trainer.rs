@@ -1,25 +1,29 @@
-//! The loop.
+//! Heads on frozen features.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use handful::differentiation::Graph;
-use handful::methods::trained::{CENTRE, EpisodeRows, Head, HeadFacts, System, Tensors, Weights, prepared};
+use handful::error::TaskError;
+use handful::methods::trained::{CENTRE, Head, HeadFacts, System, Tensors, prepared};
 use handful::{Matrix, Method, Task, Unlabeled};
 use handful_data::{Episode, EpisodeSampler, FeatureTable};
 use rayon::prelude::*;
 
-use super::checkpoint::{Header, State, load, save, save_head};
-use super::{EpisodicSettings, Moments, TaskDraws};
+use super::checkpoint::{Header, State, broken, load, save, save_head};
+use super::lesson::{Leaves, Lesson, Rows, lesson};
+use super::run::{Training, run};
+use super::sums::Sums;
+use super::{EpisodicSettings, TaskDraws};
 use crate::error::VisionError;
+use crate::tensors::Arrays;
 
 /// The tensors before training are drawn from a stream that no task has.
-const FIRST_TENSORS: u64 = u64::MAX;
+pub(super) const FIRST_TENSORS: u64 = u64::MAX;
 /// Validation tasks are others than those of any training with the same seed.
-const VALIDATION_SEED: u64 = 0x7661_6c69_6461_7465;
+pub(super) const VALIDATION_SEED: u64 = 0x7661_6c69_6461_7465;
 
 /// A training.
 pub struct EpisodicJob<'a> {
@@ -82,6 +86,11 @@ pub fn train_system(
     watch: &mut dyn FnMut(EpisodicEvent),
 ) -> Result<EpisodicOutcome, VisionError> {
     job.settings.check()?;
+    if job.system.needs_network() {
+        let requirement = "it learns nothing but a network: give a dataset of images".to_owned();
+        let value = job.system.name().to_owned();
+        return Err(VisionError::Setting { setting: "system", value, requirement });
+    }
     let least = job.system.least_shots();
     if job.settings.shots < least {
         let requirement = format!("{} needs at least {least}", job.system.name());
@@ -92,7 +101,7 @@ pub fn train_system(
         });
     }
     let last = last_state(job.folder);
-    let mut state = if job.resume { load(&last)? } else { started(job)? };
+    let state = if job.resume && last.exists() { load(&last)? } else { started(job)? };
     let (wanted, found) = (facts(job), &state.header.facts);
     if (&found.system, found.dim, &found.fingerprint) != (&wanted.system, wanted.dim, &wanted.fingerprint) {
         let reason = format!(
@@ -106,31 +115,11 @@ pub fn train_system(
         );
         return Err(VisionError::Weights { path: last, reason });
     }
-    let settings = state.header.settings.clone();
+    let settings = &state.header.settings;
     let sampler = EpisodeSampler::new(job.base, settings.spec(), settings.seed)?;
     let validation = EpisodeSampler::new(job.validation, settings.spec(), settings.seed ^ VALIDATION_SEED)?;
-
-    let mut saved = Instant::now();
-    loop {
-        let step = state.header.step;
-        let finished = step == settings.steps;
-        if (step.is_multiple_of(settings.validate_every.max(1)) || finished)
-            && !job.stop.load(Ordering::Relaxed)
-        {
-            validate(job, &mut state, &validation, watch)?;
-        }
-        let stop = job.stop.load(Ordering::Relaxed);
-        if finished || stop || saved.elapsed() >= job.save_every {
-            save(&last, &state)?;
-            saved = Instant::now();
-        }
-        if finished || stop {
-            let best = state.header.best.unwrap_or_default();
-            return Ok(EpisodicOutcome { finished, steps: step, best });
-        }
-        let loss = take_step(job, &mut state, &sampler)?;
-        watch(EpisodicEvent::Step(state.header.step, loss));
-    }
+    let mut training = OnFeatures { job, state, sampler, validation };
+    run(&mut training, job.save_every, job.stop, watch)
 }
 
 fn facts(job: &EpisodicJob<'_>) -> HeadFacts {
@@ -147,19 +136,18 @@ fn facts(job: &EpisodicJob<'_>) -> HeadFacts {
         classes: job.base.class_count(),
         seed: job.settings.seed,
         command: job.command.clone(),
+        network: None,
     }
 }
 
 fn started(job: &EpisodicJob<'_>) -> Result<State, VisionError> {
     let mut draws = TaskDraws::new(job.settings.seed, FIRST_TENSORS);
-    let (mut tensors, mut moments) = (Tensors::new(), Vec::new());
-    for spec in job.system.tensors(job.base.dim(), job.settings.ways) {
-        tensors.insert(spec.name.to_owned(), draws.first(&spec));
-        moments.push((spec.name.to_owned(), Moments::new(spec.rows, spec.columns)));
-    }
+    let specs = job.system.tensors(job.base.dim(), job.settings.ways);
+    let mut tensors: Tensors = specs.iter().map(|spec| (spec.name.to_owned(), draws.first(spec))).collect();
     tensors.insert(CENTRE.to_owned(), Matrix::from_vec(1, job.base.dim(), job.base.mean_row()?));
-    let header = Header { facts: facts(job), settings: job.settings.clone(), step: 0, best: None };
-    Ok(State { header, tensors, moments })
+    let header =
+        Header { facts: facts(job), settings: job.settings.clone(), step: 0, best: None, network: None };
+    Ok(State { header, tensors, network: Arrays::new(), moments: BTreeMap::new() })
 }
 
 /// The rows and labels of a part of a task.
@@ -169,103 +157,98 @@ fn rows_of(table: &FeatureTable, classes: &[Vec<usize>]) -> (Matrix<f32>, Vec<us
     (table.gather(&rows), labels)
 }
 
-/// Loss and gradients of one task.
-fn differentiate(
-    job: &EpisodicJob<'_>,
-    tensors: &BTreeMap<&'static str, Arc<Matrix<f64>>>,
-    centre: &[f32],
-    episode: &Episode,
-    draws: &mut TaskDraws,
-) -> (f64, Vec<Matrix<f64>>) {
-    let graph = Graph::new();
-    let length = job.system.row_length(job.base.dim());
-    let weights: Weights<'_> =
-        tensors.iter().map(|(name, value)| (*name, graph.leaf(Arc::clone(value)))).collect();
-    let (support, labels) = rows_of(job.base, &episode.support);
-    let (query, query_labels) = rows_of(job.base, &episode.query);
-    let query = graph.constant(prepared(&query, centre, length));
-    let rows = EpisodeRows {
-        support: graph.constant(prepared(&support, centre, length)),
-        labels,
-        ways: episode.classes.len(),
-        unlabeled: query,
-        query,
-    };
-    let loss = job.system.loss(&weights, &rows, &query_labels, draws);
-    let gradients = graph.gradients(loss);
-    (loss.value().as_slice()[0], weights.values().map(|weight| gradients.of(*weight)).collect())
+/// A training of a head alone.
+struct OnFeatures<'a> {
+    job: &'a EpisodicJob<'a>,
+    state: State,
+    sampler: EpisodeSampler,
+    validation: EpisodeSampler,
 }
 
-fn take_step(job: &EpisodicJob<'_>, state: &mut State, sampler: &EpisodeSampler) -> Result<f64, VisionError> {
-    let settings = &state.header.settings;
-    let centre = state.tensors[CENTRE].as_slice().to_vec();
-    let specs = job.system.tensors(job.base.dim(), settings.ways);
-    let tensors: BTreeMap<&'static str, Arc<Matrix<f64>>> =
-        specs.iter().map(|spec| (spec.name, Arc::new(state.tensors[spec.name].cast()))).collect();
-    let first = (state.header.step * settings.batch) as u64;
-    let results: Vec<(f64, Vec<Matrix<f64>>)> = (first..first + settings.batch as u64)
-        .into_par_iter()
-        .map(|task| {
-            let mut draws = TaskDraws::new(settings.seed, task);
-            differentiate(job, &tensors, &centre, &sampler.episode(task), &mut draws)
-        })
-        .collect();
-    let share = 1.0 / settings.batch as f64;
-    let loss = results.iter().map(|(loss, _)| loss * share).sum::<f64>();
-    if !loss.is_finite() {
-        let (epoch, step) = (1, state.header.step + 1);
-        return Err(VisionError::Diverged { loss: loss as f32, epoch, step, rate: settings.rate });
+impl OnFeatures<'_> {
+    /// The rows of a task, prepared.
+    fn rows(&self, episode: &Episode) -> Rows {
+        let table = self.job.base;
+        let (support, labels) = rows_of(table, &episode.support);
+        let (query, query_labels) = rows_of(table, &episode.query);
+        let centre = self.state.tensors[CENTRE].as_slice();
+        let all = prepared(&support.stack(&query), centre, self.job.system.row_length(table.dim()));
+        Rows { all, labels, query_labels, ways: episode.classes.len() }
     }
-    let done = state.header.step as f64 / settings.steps as f64;
-    let rate = settings.rate * 0.5 * (1.0 + (std::f64::consts::PI * done).cos());
-    for (place, name) in tensors.keys().enumerate() {
-        let mut sum: Matrix<f64> = Matrix::zeros(tensors[name].rows(), tensors[name].columns());
-        for (_, gradients) in &results {
-            let parts = gradients[place].as_slice();
-            sum.as_mut_slice().iter_mut().zip(parts).for_each(|(sum, part)| *sum += share * part);
-        }
-        if let Some(clip) = settings.clip {
-            sum.as_mut_slice().iter_mut().for_each(|value| *value = value.clamp(-clip, clip));
-        }
-        let tensor = state.tensors.get_mut(*name);
-        let moments = state.moments.iter_mut().find(|(other, _)| other == name);
-        if let (Some(tensor), Some((_, moments))) = (tensor, moments) {
-            let step = state.header.step;
-            settings.optimiser.step(tensor, &sum, moments, rate, settings.weight_decay, step);
-        }
-    }
-    state.header.step += 1;
-    Ok(loss)
 }
 
-/// Measures the head on validation classes as `bench` would, and keeps it if none was better.
-fn validate(
-    job: &EpisodicJob<'_>,
-    state: &mut State,
+impl Training for OnFeatures<'_> {
+    fn state(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn take_step(&mut self) -> Result<f64, VisionError> {
+        let settings = &self.state.header.settings;
+        let leaves = leaves(self.job.system, self.job.base.dim(), &self.state);
+        let first = (self.state.header.step * settings.batch) as u64;
+        let lessons: Vec<Lesson> = (first..first + settings.batch as u64)
+            .into_par_iter()
+            .map(|task| {
+                let mut draws = TaskDraws::new(settings.seed, task);
+                lesson(self.job.system, &leaves, self.rows(&self.sampler.episode(task)), &mut draws)
+            })
+            .collect();
+        let share = 1.0 / settings.batch as f64;
+        let mut sums = Sums::default();
+        for lesson in &lessons {
+            for (name, gradient) in leaves.keys().zip(&lesson.tensors) {
+                sums.add(name, share, gradient);
+            }
+        }
+        sums.descend(&mut self.state);
+        Ok(lessons.iter().map(|lesson| share * lesson.loss).sum())
+    }
+
+    fn accuracy(&mut self) -> Result<f64, VisionError> {
+        let Header { facts, settings, .. } = &self.state.header;
+        let head = Head::new(facts.clone(), &self.state.tensors)
+            .map_err(|error| broken(&best_head(self.job.folder), error.to_string()))?;
+        let tasks = settings.validation_tasks;
+        Ok(mean(&accuracies(&head, self.job.validation, &self.validation, tasks)?))
+    }
+
+    fn keep(&mut self) -> Result<(), VisionError> {
+        save_head(&best_head(self.job.folder), &self.state.header.facts, &self.state.tensors)
+    }
+
+    fn save(&mut self) -> Result<(), VisionError> {
+        save(&last_state(self.job.folder), &self.state)
+    }
+}
+
+/// The learnt tensors of a state as a graph takes them.
+pub(super) fn leaves(system: &dyn System, dim: usize, state: &State) -> Leaves {
+    let specs = system.tensors(dim, state.header.settings.ways);
+    specs.iter().map(|spec| (spec.name, Arc::new(state.tensors[spec.name].cast()))).collect()
+}
+
+/// The accuracy of a head on tasks of a table, one by one, as `bench` measures it.
+pub(super) fn accuracies(
+    head: &Head,
+    table: &FeatureTable,
     sampler: &EpisodeSampler,
-    watch: &mut dyn FnMut(EpisodicEvent),
-) -> Result<(), VisionError> {
-    let path = best_head(job.folder);
-    let broken = |reason: String| VisionError::Weights { path: path.clone(), reason };
-    let head =
-        Head::new(state.header.facts.clone(), &state.tensors).map_err(|error| broken(error.to_string()))?;
+    tasks: usize,
+) -> Result<Vec<f64>, VisionError> {
+    let broken = |error: TaskError| broken(table.path(), error.to_string());
     let accuracy = |task: u64| -> Result<f64, VisionError> {
         let episode = sampler.episode(task);
-        let (support, labels) = rows_of(job.validation, &episode.support);
-        let (query, truth) = rows_of(job.validation, &episode.query);
+        let (support, labels) = rows_of(table, &episode.support);
+        let (query, truth) = rows_of(table, &episode.query);
         let task = Task::new(task, episode.classes.len(), support, labels, Unlabeled::Query, query);
-        let solution = task.and_then(|task| head.solve(&task)).map_err(|error| broken(error.to_string()))?;
+        let solution = task.and_then(|task| head.solve(&task)).map_err(broken)?;
         let right =
             solution.query_labels().iter().zip(&truth).filter(|(label, truth)| label == truth).count();
         Ok(right as f64 / truth.len().max(1) as f64)
     };
-    let tasks = state.header.settings.validation_tasks as u64;
-    let all: Vec<f64> = (0..tasks).into_par_iter().map(accuracy).collect::<Result<_, _>>()?;
-    let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-    if state.header.best.is_none_or(|best| mean > best) {
-        state.header.best = Some(mean);
-        save_head(&path, &state.header.facts, &state.tensors)?;
-    }
-    watch(EpisodicEvent::Validated(state.header.step, mean));
-    Ok(())
+    (0..tasks as u64).into_par_iter().map(accuracy).collect()
+}
+
+/// The mean; 0 of nothing.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }

@@ -36,7 +36,7 @@ pub(crate) struct BatchSource<'a> {
 }
 
 /// Random numbers that the seed, the epoch and a stream decide; images have the streams from 1 on.
-pub(super) fn generator(seed: u64, epoch: usize, stream: u64) -> ChaCha12Rng {
+pub(crate) fn generator(seed: u64, epoch: usize, stream: u64) -> ChaCha12Rng {
     let mut key = [0; 32];
     key[..8].copy_from_slice(&seed.to_le_bytes());
     key[8..16].copy_from_slice(&(epoch as u64).to_le_bytes());

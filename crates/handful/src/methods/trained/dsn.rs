@@ -8,11 +8,12 @@
 //! K rows minus their mean span K - 1 dimensions, all of which the published code keeps: so the projection needs no singular
 //! vectors, only a system of K - 1 equations, and neither does `|U_i^T U_j|^2 = tr(P_i P_j)`. The linear map M, which
 //! starts as the identity, stands for the network that is trained there. lambda = 0.03 is the paper's.
+//! Through a network M is the identity, and distances are divided by the number of dimensions, as theirs are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::rows::ridge;
+use super::rows::{map_spec, mapped, ridge, with_map};
 use super::{Constants, Draws, EpisodeRows, Start, System, TensorSpec, Weights, tensor, to_value};
 use crate::differentiation::Var;
 
@@ -23,6 +24,9 @@ pub struct DsnHead {
     pub scale: f64,
     /// lambda, the weight of the discriminative term.
     pub discriminative: f64,
+    /// Whether a linear map is learnt; through a network there is none.
+    #[serde(default = "with_map")]
+    pub map: bool,
 }
 
 /// What keeps the system solvable when rows are copies of each other.
@@ -33,7 +37,11 @@ impl Constants for DsnHead {
     const ABOUT: &'static str = "DSN (Simon et al. 2020): class subspaces in a learnt space";
 
     fn for_shots(_: usize) -> Self {
-        Self { scale: 7.5, discriminative: 0.03 }
+        Self { scale: 7.5, discriminative: 0.03, map: true }
+    }
+
+    fn for_network(shots: usize) -> Self {
+        Self { map: false, ..Self::for_shots(shots) }
     }
 }
 
@@ -46,7 +54,7 @@ struct Span<'g> {
 
 impl DsnHead {
     fn spans<'g>(&self, weights: &Weights<'g>, rows: &EpisodeRows<'g>) -> Vec<Span<'g>> {
-        let support = rows.support.inner_products(weights["map"]);
+        let support = mapped(weights, rows.support);
         let span = |class: usize| {
             let members: Vec<usize> =
                 (0..rows.labels.len()).filter(|&row| rows.labels[row] == class).collect();
@@ -60,8 +68,8 @@ impl DsnHead {
         (0..rows.ways).map(span).collect()
     }
 
-    fn logits_of<'g>(weights: &Weights<'g>, rows: &EpisodeRows<'g>, spans: &[Span<'g>]) -> Var<'g> {
-        let query = rows.query.inner_products(weights["map"]);
+    fn logits_of<'g>(&self, weights: &Weights<'g>, rows: &EpisodeRows<'g>, spans: &[Span<'g>]) -> Var<'g> {
+        let query = mapped(weights, rows.query);
         let residual = |span: &Span<'g>| {
             let from_mean = query.minus(span.mean);
             let along = span.basis.inner_products(from_mean);
@@ -71,7 +79,8 @@ impl DsnHead {
         let residuals = spans.iter().map(residual).reduce(|above, below| above.stack(below));
         // There are at least two classes.
         let residuals = residuals.unwrap_or(query);
-        residuals.transposed().times(weights["scale"]).scaled(-1.0)
+        let share = if self.map { 1.0 } else { 1.0 / rows.query.columns() as f64 };
+        residuals.transposed().times(weights["scale"]).scaled(-share)
     }
 }
 
@@ -85,7 +94,8 @@ impl System for DsnHead {
     }
 
     fn tensors(&self, dim: usize, _: usize) -> Vec<TensorSpec> {
-        vec![tensor("map", dim, dim, Start::Identity), tensor("scale", 1, 1, Start::Constant(self.scale))]
+        let scale = tensor("scale", 1, 1, Start::Constant(self.scale));
+        map_spec(self.map, dim).into_iter().chain([scale]).collect()
     }
 
     fn least_shots(&self) -> usize {
@@ -97,7 +107,7 @@ impl System for DsnHead {
     }
 
     fn logits<'g>(&self, weights: &Weights<'g>, rows: &EpisodeRows<'g>) -> Var<'g> {
-        Self::logits_of(weights, rows, &self.spans(weights, rows))
+        self.logits_of(weights, rows, &self.spans(weights, rows))
     }
 
     fn loss<'g>(
@@ -108,7 +118,7 @@ impl System for DsnHead {
         _: &mut dyn Draws,
     ) -> Var<'g> {
         let spans = self.spans(weights, rows);
-        let mut loss = Self::logits_of(weights, rows, &spans).cross_entropy(query_labels);
+        let mut loss = self.logits_of(weights, rows, &spans).cross_entropy(query_labels);
         for (at, one) in spans.iter().enumerate() {
             for other in &spans[..at] {
                 let across = one.basis.inner_products(other.basis);

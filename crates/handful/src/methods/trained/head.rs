@@ -46,6 +46,10 @@ pub struct HeadFacts {
     pub seed: u64,
     /// The command that trained it.
     pub command: String,
+    /// The first digits of the SHA-256 of the network's weights, where they were trained together with the head: rows are
+    /// then taken as that network gives them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
 }
 
 /// What is wrong with the parts of a head.
@@ -155,7 +159,12 @@ impl Head {
     fn probabilities(&self, task: &Task<f32>, query: &Matrix<f32>) -> Result<Matrix<f32>, TaskError> {
         let graph = Graph::new();
         let length = self.system.row_length(task.dim());
-        let rows = |rows: &Matrix<f32>| graph.constant(prepared(rows, &self.centre, length));
+        let rows = |rows: &Matrix<f32>| {
+            graph.constant(match self.facts.network {
+                Some(_) => rows.cast(),
+                None => prepared(rows, &self.centre, length),
+            })
+        };
         let weights: Weights<'_> =
             self.weights.iter().map(|(name, value)| (*name, graph.leaf(Arc::clone(value)))).collect();
         let query = rows(query);
@@ -194,6 +203,9 @@ impl Method for Head {
             map.insert("trained_shots".into(), json!(facts.shots));
             map.insert("features_sha256".into(), json!(facts.fingerprint));
             map.insert("seed".into(), json!(facts.seed));
+            if let Some(network) = &facts.network {
+                map.insert("network_sha256".into(), json!(network));
+            }
         }
         params
     }

@@ -4,13 +4,16 @@
 //! somebody learnt, and is a [`Method`](super::Method). Here is no training: the loop that samples tasks and takes steps is
 //! in `handful-vision`, and files of heads are read by `handful-data`.
 //!
-//! Rows are centred on the mean of the base classes (kept in the head) and scaled to one length before any of them.
+//! On frozen features rows are centred on the mean of the base classes (kept in the head) and scaled to one length before any
+//! of them. Where the network was trained under the head, rows are taken as they come out of it.
 
 mod dsn;
 mod feat;
 mod head;
 mod leo;
+mod matching;
 mod metaoptnet;
+mod protonet;
 mod r2d2;
 mod relationnet;
 mod rows;
@@ -26,7 +29,9 @@ pub use dsn::DsnHead;
 pub use feat::Feat;
 pub use head::{CENTRE, Head, HeadError, HeadFacts, Tensors};
 pub use leo::Leo;
+pub use matching::Matching;
 pub use metaoptnet::Metaoptnet;
+pub use protonet::Protonet;
 pub use r2d2::R2d2;
 pub use relationnet::Relationnet;
 pub use rows::{EpisodeRows, prepared};
@@ -98,6 +103,10 @@ pub trait System: Send + Sync {
     fn least_shots(&self) -> usize {
         1
     }
+    /// Whether all it could learn is in the network: on frozen features it is a method without a training.
+    fn needs_network(&self) -> bool {
+        false
+    }
     /// The length that rows of `dim` dimensions are given.
     fn row_length(&self, dim: usize) -> f64;
     /// One row of logits for each query row.
@@ -122,6 +131,10 @@ pub(crate) trait Constants: System + Serialize + DeserializeOwned + 'static {
     const ABOUT: &'static str;
     /// The constants for training with this many labelled rows per class.
     fn for_shots(shots: usize) -> Self;
+    /// The same where the network is trained under the system.
+    fn for_network(shots: usize) -> Self {
+        Self::for_shots(shots)
+    }
 }
 
 /// Makes a system from its constants.
@@ -135,6 +148,7 @@ pub struct SystemEntry {
     pub about: &'static str,
     make: Make,
     defaults: fn(usize) -> Value,
+    network_defaults: fn(usize) -> Value,
 }
 
 /// One line for each system.
@@ -146,11 +160,14 @@ pub const SYSTEMS: &[SystemEntry] = &[
     entry::<DsnHead>(),
     entry::<Leo>(),
     entry::<Sib>(),
+    entry::<Protonet>(),
+    entry::<Matching>(),
 ];
 
 const fn entry<S: Constants>() -> SystemEntry {
     let defaults = |shots: usize| to_value(&S::for_shots(shots));
-    SystemEntry { name: S::NAME, about: S::ABOUT, make: make::<S>, defaults }
+    let network_defaults = |shots: usize| to_value(&S::for_network(shots));
+    SystemEntry { name: S::NAME, about: S::ABOUT, make: make::<S>, defaults, network_defaults }
 }
 
 /// Finds a system by name.
@@ -170,7 +187,19 @@ impl SystemEntry {
     /// # Errors
     /// [`ParamError`] for a constant it does not have or a value of another kind.
     pub fn system(&self, shots: usize, changes: &[Change]) -> Result<Box<dyn System>, ParamError> {
-        let Value::Object(mut map) = (self.defaults)(shots) else { return self.make(&Value::Null) };
+        self.changed((self.defaults)(shots), changes)
+    }
+
+    /// Makes the system to be trained together with the network under it.
+    ///
+    /// # Errors
+    /// As [`SystemEntry::system`].
+    pub fn network_system(&self, shots: usize, changes: &[Change]) -> Result<Box<dyn System>, ParamError> {
+        self.changed((self.network_defaults)(shots), changes)
+    }
+
+    fn changed(&self, defaults: Value, changes: &[Change]) -> Result<Box<dyn System>, ParamError> {
+        let Value::Object(mut map) = defaults else { return self.make(&Value::Null) };
         let mut system = self.make(&Value::Object(map.clone()))?;
         for (key, text) in changes {
             change(&mut map, self.name, key, text)?;

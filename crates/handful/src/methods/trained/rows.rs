@@ -1,5 +1,6 @@
 //! A task in a graph.
 
+use super::{Start, TensorSpec, Weights, tensor};
 use crate::differentiation::{Graph, Var};
 use crate::linalg::Matrix;
 
@@ -28,6 +29,21 @@ impl<'g> EpisodeRows<'g> {
     pub fn prototypes(&self) -> Var<'g> {
         class_means(self.support, &self.labels, self.ways)
     }
+}
+
+/// Rows in the learnt space, where the system learns one: the tensor `map` is its linear map.
+pub(super) fn mapped<'g>(weights: &Weights<'g>, rows: Var<'g>) -> Var<'g> {
+    weights.get("map").map_or(rows, |map| rows.inner_products(*map))
+}
+
+/// The linear map that stands for a network on frozen features, if there shall be one.
+pub(super) fn map_spec(wanted: bool, dim: usize) -> Option<TensorSpec> {
+    wanted.then(|| tensor("map", dim, dim, Start::Identity))
+}
+
+/// What heads that were written before `map` was a constant have.
+pub(super) fn with_map() -> bool {
+    true
 }
 
 /// The mean of the rows of each class.

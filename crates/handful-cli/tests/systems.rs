@@ -1,0 +1,104 @@
+//! `handful train DATASET --system NAME`: networks trained on tasks, interrupted, on several threads, and given bad input.
+#![cfg(feature = "vision")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use support::images::class_folders as images;
+use support::pool::text;
+use support::{features, handful};
+use tempfile::tempdir;
+
+const BEST: &str = "best.safetensors";
+const HEAD: &str = "head.safetensors";
+
+/// The arguments of a short training of a system on images.
+fn args<'a>(system: &'a str, images: &'a str, output: &'a str) -> Vec<&'a str> {
+    let fixed = "--backbone conv4 --size 16 --ways 3 --shots 2 --queries 3 --batch 2 --steps 6 --validate-every 2 \
+                 --validation-tasks 4 --save-every 0 --resume --system";
+    ["train", images, "-o", output].into_iter().chain(fixed.split_whitespace()).chain([system]).collect()
+}
+
+/// A training into the folder `run` of another, so that every command line is the same: heads keep it.
+fn command(system: &str, images: &Path, folder: &Path, threads: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_handful"));
+    let args = args(system, text(images), "run");
+    command.current_dir(folder);
+    command.args(args).env("RAYON_NUM_THREADS", threads).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn files(folder: &Path) -> [Vec<u8>; 2] {
+    [BEST, HEAD].map(|name| std::fs::read(folder.join("run").join(name)).expect("a file"))
+}
+
+#[test]
+fn a_training_killed_and_resumed_ends_with_the_same_bits_on_any_number_of_threads() {
+    let folder = tempdir().expect("a folder");
+    let images = images(folder.path());
+    for system in ["protonet", "maml"] {
+        let [whole, broken] = [(); 2].map(|()| tempdir().expect("a folder"));
+        let run = |folder: &Path, threads| command(system, &images, folder, threads);
+        assert!(run(whole.path(), "1").status().expect("it runs").success());
+        for kill in 0..4u64 {
+            let mut run = run(broken.path(), "2").spawn().expect("it runs");
+            std::thread::sleep(Duration::from_millis(10 + kill * 7919 % 60));
+            // SIGKILL on Unix; an error only says that it has ended by itself.
+            let _ = run.kill();
+            run.wait().expect("an end");
+        }
+        assert!(run(broken.path(), "2").status().expect("it runs").success());
+        assert!(files(whole.path()) == files(broken.path()), "{system}: the weights differ");
+    }
+}
+
+#[test]
+fn what_was_trained_embeds_and_solves_tasks_and_nothing_else() {
+    let folder = tempdir().expect("a folder");
+    let images = images(folder.path());
+    let run = folder.path().join("run");
+    handful(&args("r2d2", text(&images), text(&run))).succeeded();
+    let table = folder.path().join("table.npz");
+    let weights = run.join(BEST);
+    handful(&["embed", text(&images), "--part", "val", "--weights", text(&weights), "-o", text(&table)])
+        .succeeded();
+    let head = run.join(HEAD);
+    let method = format!("r2d2:{}", text(&head));
+    let bench = |table: &Path, method: &str| {
+        let fixed =
+            ["bench", text(table), "--ways", "3", "--queries", "3", "--tasks", "5", "--method", method];
+        handful(&fixed)
+    };
+    assert!(bench(&table, &method).succeeded().contains("r2d2"));
+    bench(&features(folder.path()), &method).refused_with(&["trained on features of 64 dimensions, not 8"]);
+    bench(&table, &format!("protonet:{}", text(&head))).refused_with(&["is a head of r2d2"]);
+}
+
+/// Class folders without any to validate on.
+fn base_only(root: &Path) -> PathBuf {
+    let images = images(root);
+    std::fs::remove_dir_all(images.join("val")).expect("removed");
+    images
+}
+
+#[test]
+fn wrong_arguments_are_one_sentence() {
+    let folder = tempdir().expect("a folder");
+    let whole = images(folder.path());
+    let output = folder.path().join("run");
+    let run = |system: &str, images: &Path, more: &[&str]| {
+        handful(&[&args(system, text(images), text(&output))[..], more].concat())
+    };
+    run("nonsense", &whole, &[]).refused(&["nonsense", "protonet", "maml"]);
+    run("maml", &whole, &["--set", "inner_rate=0"]).refused(&["inner rate is 0", "above 0"]);
+    run("maml", &whole, &["--set", "depth=3"]).refused(&["depth", "inner_steps"]);
+    run("protonet", &whole, &["--evaluate-tasks", "5"]).refused(&["novel"]);
+    let bare = folder.path().join("bare");
+    std::fs::create_dir(&bare).expect("a folder");
+    run("protonet", &base_only(&bare), &[]).refused(&["validation"]);
+    let many = ["--set", "scale=2", "--begin-with", "compact"];
+    run("protonet", &whole, &many).refused(&["of the backbone compact"]);
+}
