@@ -459,9 +459,9 @@ mod tests {
         {
             let (features, places) = row.split_at(256);
             assert_eq!(features, own);
-            for channel in 0..256 {
+            for (channel, feature) in features.iter().enumerate() {
                 let mean = places.iter().skip(channel).step_by(256).sum::<f32>() / 16.0;
-                assert!((mean - features[channel]).abs() < 1e-4, "{channel}: {mean} {}", features[channel]);
+                assert!((mean - feature).abs() < 1e-4, "{channel}: {mean} {feature}");
             }
         }
         let mirrors = images.each_ref().map(|image| mirror(image, size));

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::reproduce::results::{FeatureStamp, Machine, RunStamp, SettingStamp};
+use crate::table::Look;
 
 fn record(table: &str, row: &str, column: &str, right: Vec<u32>) -> Record {
     let run = RunStamp {
@@ -96,7 +97,7 @@ fn every_format_has_the_numbers_and_the_page_needs_nothing_else() {
     }
     assert!(read("report.md").contains("**82.00** ± "));
     assert!(read("table5.csv").lines().any(|line| line.contains("+ dependence (DM),false,82.00,")));
-    assert!(text::render(&report, &plain()).contains("TIM-GD"));
+    assert!(text::render(&report, &Look::plain()).contains("TIM-GD"));
     let leftovers = std::fs::read_dir(folder.path()).expect("a folder").flatten();
     assert!(leftovers.into_iter().all(|entry| !entry.file_name().to_string_lossy().contains("partial")));
 }
@@ -150,7 +151,7 @@ fn figures_stay_in_their_folder() {
 #[test]
 fn a_dagger_has_its_footnote_everywhere() {
     let report = report();
-    for page in [html::render(&report), markdown::render(&report), text::render(&report, &plain())] {
+    for page in [html::render(&report), markdown::render(&report), text::render(&report, &Look::plain())] {
         assert!(page.contains("SIB†") && page.contains("† printed in the paper for a WRN-28-10"), "{page}");
     }
 }
@@ -165,15 +166,11 @@ fn pages_of_somebody_else_are_not_replaced() {
     check_folder(folder.path(), true).expect("forced");
 }
 
-fn plain() -> crate::table::Look<'static> {
-    crate::table::Look { width: None, clean: &str::to_owned, heading: &str::to_owned, best: &str::to_owned }
-}
-
 #[test]
 fn on_a_narrow_terminal_the_tables_go_on_below() {
     let report = report();
-    let wide = text::render(&report, &plain());
-    let narrow = text::render(&report, &crate::table::Look { width: Some(80), ..plain() });
+    let wide = text::render(&report, &Look::plain());
+    let narrow = text::render(&report, &Look { width: Some(80), ..Look::plain() });
     assert!(wide.lines().any(|line| line.chars().count() > 80), "{wide}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("TIM-GD"));

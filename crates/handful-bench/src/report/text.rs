@@ -55,7 +55,7 @@ fn aligned(table: &TableView, look: &Look<'_>) -> String {
     }
     let mut out = align_within(&lines, &best, Last::Numbers, look);
     for footnote in table.footnotes() {
-        let _ = writeln!(out, "{}", wrapped(&(look.clean)(&footnote), look.width, 2));
+        let _ = writeln!(out, "{}", wrapped(&(look.clean)(footnote), look.width, 2));
     }
     if table.rows.iter().any(|row| row.knows_class_sizes) {
         out.push_str("* is told the class sizes\n");

@@ -142,7 +142,7 @@ fn systems_have_cells_for_what_is_there_and_a_reason_for_what_is_not() {
     assert_eq!((maml.accuracy, maml.ci95, maml.tasks, maml.right.len()), (0.5, 0.01, 600, 0));
     assert_eq!(maml.params["trained_on"], "base classes");
     let report = crate::report::Report::from_results(store.records(), &skipped);
-    let text = crate::report::text::render(&report);
+    let text = crate::report::text::render(&report, &crate::table::Look::plain());
     assert!(text.contains("MAML (own network)") && text.contains("50.00"), "{text}");
 }
 

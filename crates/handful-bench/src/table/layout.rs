@@ -19,6 +19,14 @@ pub struct Look<'a> {
     pub best: &'a dyn Fn(&str) -> String,
 }
 
+impl Look<'_> {
+    /// As wide as it is, nothing marked.
+    pub fn plain() -> Self {
+        let same = &str::to_owned;
+        Self { width: None, clean: same, heading: same, best: same }
+    }
+}
+
 /// What the last column of a table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
@@ -30,9 +38,7 @@ pub enum Last {
 
 /// First and last column to the left, numbers to the right.
 pub fn align(lines: &[Vec<String>]) -> String {
-    let plain = |text: &str| text.to_owned();
-    let look = Look { width: None, clean: &plain, heading: &plain, best: &plain };
-    align_within(lines, &[], Last::Words, &look)
+    align_within(lines, &[], Last::Words, &Look::plain())
 }
 
 /// The same within a width: names are broken, and columns that have no room go on below, with the names again. `best` are
@@ -171,7 +177,6 @@ mod tests {
 
     #[test]
     fn a_table_that_is_too_wide_goes_on_below() {
-        let plain = |text: &str| text.to_owned();
         let mark = |text: &str| format!("<{text}>");
         let lines = [
             cells(&["method", "accuracy %", "difference", "wins/ties/losses", "knows"]),
@@ -184,7 +189,7 @@ mod tests {
             ]),
         ];
         for width in 20..120 {
-            let look = Look { width: Some(width), clean: &plain, heading: &plain, best: &plain };
+            let look = Look { width: Some(width), ..Look::plain() };
             let text = align_within(&lines, &[], Last::Words, &look);
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
             // The widest column beside the least name is what cannot be had narrower.
@@ -193,15 +198,14 @@ mod tests {
                 assert!(text.contains(word), "{word} at {width}:\n{text}");
             }
         }
-        let look = Look { width: Some(60), clean: &plain, heading: &plain, best: &mark };
+        let look = Look { width: Some(60), best: &mark, ..Look::plain() };
         assert!(align_within(&lines, &[(1, 1)], Last::Words, &look).contains("<75.31 ± 0.40>"));
     }
 
     #[test]
     fn numbers_at_the_end_stand_to_the_right() {
-        let plain = |text: &str| text.to_owned();
-        let look = Look { width: None, clean: &plain, heading: &plain, best: &plain };
-        let text = align_within(&[cells(&["m", "score"]), cells(&["x", "1"])], &[], Last::Numbers, &look);
+        let lines = [cells(&["m", "score"]), cells(&["x", "1"])];
+        let text = align_within(&lines, &[], Last::Numbers, &Look::plain());
         assert_eq!(text, "m   score\n─   ─────\nx       1\n");
     }
 
