@@ -100,9 +100,9 @@ fn label_predict_and_choose_write_the_same_bytes() {
 #[test]
 fn every_method_gives_the_same_accuracies() {
     let listed = support::handful(&["params"]);
-    let names = listed.succeeded().lines().filter_map(|line| line.split_whitespace().next());
-    let methods: Vec<&str> =
-        names.filter(|name| support::handful(&["params", name]).code == Some(0)).collect();
+    // Behind the methods, after an empty line, come systems that need a head; DeepEMD needs maps, which no table here has.
+    let names = listed.succeeded().lines().map_while(|line| line.split_whitespace().next());
+    let methods: Vec<&str> = names.filter(|&name| name != "deepemd").collect();
     assert!(methods.len() > 20, "{methods:?}");
     let (features, methods) = (shipped(), methods.join(","));
     let args = [

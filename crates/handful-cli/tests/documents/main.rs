@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Blocks that no test can run: a network, another program, hours. Every one has its reason above it; the number is here so
 /// that one more is a decision.
-const MOST_LEFT_OUT: usize = 48;
+const MOST_LEFT_OUT: usize = 51;
 
 #[test]
 fn every_shell_block_runs() {

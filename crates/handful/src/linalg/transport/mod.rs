@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Both sides must hold the same weight in all. Problems are small (tens of places on either side, thousands of them in a
-//! task), so everything is dense. Its least-cost twin in [`sinkhorn`](super::sinkhorn) has rows that are probabilities and
+//! task), so everything is dense. Its least-cost twin in `linalg/sinkhorn.rs` has rows that are probabilities and
 //! an end that is worth Newton steps.
 
 mod simplex;
