@@ -1,6 +1,6 @@
 //! Training a network on tasks, with a head or with MAML.
 //!
-//! A head says how its loss changes with the rows it is given ([`super::lesson`]); the network that gave those rows follows by
+//! A head says how its loss changes with the rows it is given (`lesson.rs`); the network that gave those rows follows by
 //! one vector-Jacobian product, the gradient of `sum(embedding · gradient)`. So a head is written once, in
 //! `handful::methods::trained`, for frozen features and for this.
 //!
