@@ -65,7 +65,7 @@ fn texts_are_labelled_like_a_folder_of_photographs() {
     let run = bench.run("embed", "features.csv", &["--column", "text"]);
     run.succeeded();
     assert!(
-        run.stderr.contains("8 rows, 8 of them kept from an earlier run x 3 columns, 2 classes"),
+        run.stderr.contains("8 rows x 3 columns (8 rows kept from an earlier run), 2 classes"),
         "{}",
         run.stderr
     );

@@ -91,12 +91,12 @@ pub fn run(args: &EmbedArgs) -> Result<(), CliError> {
 /// Writes the table and says what it holds.
 fn finish(args: &EmbedArgs, table: &FeatureTable, kept: usize, network: &str) -> Result<(), CliError> {
     write(args, table)?;
-    let kept = if kept > 0 { format!(", {kept} of them kept from an earlier run") } else { String::new() };
+    let kept = if kept > 0 { format!(" ({kept} rows kept from an earlier run)") } else { String::new() };
     let parts = table.parts().map_or_else(String::new, |parts| {
         format!(", {} of {} x {} beside each", parts.kind().name(), parts.count(), parts.width())
     });
     eprintln!(
-        "{}: {} rows{kept} x {} columns{parts}, {} classes, {network}",
+        "{}: {} rows x {} columns{kept}{parts}, {} classes, {network}",
         args.output.display(),
         table.rows(),
         table.dim(),
