@@ -12,7 +12,7 @@
 //!
 //! The gradient is that of the first order, which their papers and code have as an approximation that loses little. The second
 //! order needs products with second derivatives: our kernels on the CPU are differentiated once, and central differences of
-//! gradients were off by as much as the second order adds, since rectifiers and maxima change sides in between.
+//! gradients, at the one step size tried, were off by 1.3 times what the second order adds.
 
 use std::ops::Range;
 

@@ -6,8 +6,8 @@
 //!
 //! The published system has no alpha and no d. Distances of pretrained features are large at the start, and their softmax is
 //! almost a choice; so they are divided by the number of dimensions and multiplied by a learnt scale, as in
-//! kjunelee/MetaOptNet (`models/classification_heads.py`), where alpha starts as 1. It changes no label. On frozen features
-//! there is nothing to learn but alpha, and `train` refuses.
+//! kjunelee/MetaOptNet (`models/classification_heads.py`), where alpha starts as 1; here it starts as 5, which was not searched.
+//! It changes no label. On frozen features there is nothing to learn but alpha, and `train` refuses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
