@@ -64,6 +64,7 @@ def job(folder, features, truth, labelled):
     np.save(folder / "pool.npy", features)
     lines = "".join(f"{row},{truth[row]}\n" for row in labelled)
     (folder / "labels.csv").write_text("id,label\n" + lines)
+    (folder / "out.csv").unlink(missing_ok=True)
     return folder / "pool.npy", folder / "labels.csv", folder / "out.csv"
 
 

@@ -82,12 +82,46 @@ fn what_somebody_filled_in_is_never_overwritten() {
 }
 
 #[test]
+fn a_pool_without_an_unlabelled_row_is_refused_unless_a_model_is_wanted() {
+    let pool = Pool::new();
+    let all = pool.labels(30);
+    pool.label(&[&all], "labelled.csv", &[]).refused(&["every row has a label already", "--save"]);
+    assert_eq!(pool.names(), ["features.npz", "labels.csv"], "nothing is written");
+    let model = pool.path("pool.model");
+    pool.label(&[&all], "labelled.csv", &["--save", text(&model)]).succeeded();
+    assert!(model.is_file());
+}
+
+#[test]
 fn later_files_win() {
     let pool = Pool::new();
     let later = pool.write("later.csv", "id,label\n0,class 1\n");
     let run = pool.label(&[&pool.labels(2), &later], "labelled.csv", &[]);
     assert!(run.succeeded().contains("1 labels were replaced"), "{}", run.stdout);
     assert_eq!(records(&pool.read("labelled.csv"))[0][1], "class 1");
+}
+
+#[test]
+fn every_member_can_be_asked_alone() {
+    let pool = Pool::new();
+    let labels = pool.labels(3);
+    for member in [
+        "smoothed-half",
+        "smoothed-strong",
+        "laplace",
+        "poisson",
+        "entropy",
+        "fisher-dependence",
+        "dependence",
+        "gaussian-dependence",
+    ] {
+        pool.label(&[&labels], "labelled.csv", &["--method", &format!("pool:{member}")]).succeeded();
+        let csv = pool.read("labelled.csv");
+        let records = records(&csv);
+        let right = (0..180).filter(|&row| records[row][1] == format!("class {}", row / 30)).count();
+        assert!(right > 150, "{member}: {right} of 180 right");
+    }
+    pool.label(&[&labels], "other.csv", &["--method", "pool:dependance"]).refused(&["dependance", "dependence"]);
 }
 
 #[test]

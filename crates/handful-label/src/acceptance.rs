@@ -7,7 +7,9 @@
 //! - [`Promise::HighProbability`]: *this* pool keeps the promise, in 95 pools of 100. The temperature of the probabilities
 //!   is raised to the upper end of what the left-out labels support (log-likelihood within [`MARGIN`] of the best), no row
 //!   counts less than [`CLASS_FLOOR`] of how often its class was wrong among the left-out labels, and k rows are accepted
-//!   only if more than `max_error k` wrong ones among them, Poisson distributed, have probability 5% at most.
+//!   only if more than `max_error k` wrong ones among them, Poisson distributed, have probability 5% at most. That rests on
+//!   the shape of the probabilities; so no more rows are accepted than conformal selection would, which rests on how
+//!   certain the wrong ones among the left-out labels looked.
 //! - [`Promise::Expected`]: the share of wrong labels is `max_error` *on average over pools*, by conformal selection (Jin
 //!   and Candes 2023): a row's p-value is the weighted share of left-out labels that were wrong and looked at least as
 //!   certain, and Benjamini and Hochberg's rule picks the rows. It assumes that left-out labels are drawn as the pool's
@@ -70,8 +72,8 @@ pub(crate) struct Witness {
 pub(crate) enum Rule<'a> {
     /// While the mean error stays within the promise.
     Mean,
-    /// While the promise holds with 95% confidence.
-    Tail,
+    /// While the promise holds with 95% confidence, and conformal selection agrees.
+    Tail(&'a [Witness]),
     /// By conformal selection.
     Conformal(&'a [Witness]),
 }
@@ -87,7 +89,9 @@ pub(crate) fn accept(
     order.sort_by(|&a, &b| errors[a].total_cmp(&errors[b]).then(a.cmp(&b)));
     let count = match rule {
         Rule::Mean => within_mean(errors, &order, max_error),
-        Rule::Tail => within_tail(errors, &order, max_error),
+        Rule::Tail(witnesses) => {
+            within_tail(errors, &order, max_error, selected(errors, &order, witnesses, max_error))
+        }
         Rule::Conformal(witnesses) => selected(errors, &order, witnesses, max_error),
     };
     let mut accepted = vec![false; errors.len()];
@@ -112,9 +116,9 @@ fn within_mean(errors: &[f64], order: &[usize], max_error: f64) -> usize {
     order.len()
 }
 
-fn within_tail(errors: &[f64], order: &[usize], max_error: f64) -> usize {
+fn within_tail(errors: &[f64], order: &[usize], max_error: f64, most: usize) -> usize {
     let (mut sum, mut best) = (0.0, 0);
-    for (at, &row) in order.iter().enumerate() {
+    for (at, &row) in order[..most].iter().enumerate() {
         sum += errors[row];
         let count = at + 1;
         let allowed = (max_error * count as f64 + 1e-9).floor();
@@ -193,16 +197,24 @@ mod tests {
 
     #[test]
     fn few_errors_among_many_rows_are_needed_for_confidence() {
-        let errors = vec![0.01; 1000];
-        let all = vec![true; 1000];
-        let (_, count, _) = accept(&errors, &all, 0.05, &Rule::Tail);
-        assert_eq!(count, 1000, "10 expected, 50 allowed");
-        assert_eq!(accept(&[0.04; 20], &[true; 20], 0.05, &Rule::Tail).1, 0, "0.8 expected, 1 allowed");
-        assert_eq!(
-            accept(&[0.0; 9], &[true; 9], 0.05, &Rule::Tail).1,
-            0,
-            "nine rows are too few to promise about"
-        );
+        let right = [Witness { error: 0.0, wrong: false, weight: 1.0 }; 100];
+        let count = |errors: &[f64]| accept(errors, &vec![true; errors.len()], 0.05, &Rule::Tail(&right)).1;
+        assert_eq!(count(&[0.01; 1000]), 1000, "10 expected, 50 allowed");
+        assert_eq!(count(&[0.04; 20]), 0, "0.8 expected, 1 allowed");
+        assert_eq!(count(&[0.0; 9]), 0, "nine rows are too few to promise about");
+    }
+
+    #[test]
+    fn certain_rows_are_not_accepted_where_certain_labels_left_out_were_wrong() {
+        let errors: Vec<f64> = (0..200).map(|at| f64::from(at) / 20_000.0).collect();
+        let all = vec![true; 200];
+        let mut witnesses = [Witness { error: 0.004, wrong: false, weight: 1.0 }; 100];
+        let accepted = |witnesses: &[Witness]| accept(&errors, &all, 0.05, &Rule::Tail(witnesses)).1;
+        assert_eq!(accepted(&witnesses), 200);
+        (0..20).for_each(|at| witnesses[at].wrong = true);
+        // Up to the wrong labels the p-value is 1 of 101, and the 80th row is at an error of 0.00395.
+        assert_eq!(accepted(&witnesses), 80);
+        assert_eq!(accepted(&witnesses[..20]), 0);
     }
 
     #[test]

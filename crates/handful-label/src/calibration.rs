@@ -95,9 +95,19 @@ fn loss(left_out: &[Tested], log_t: f64, prior: Prior) -> f64 {
 
 /// `softmax(log p / T)`.
 pub(crate) fn tempered(probabilities: &[f32], temperature: f64) -> Vec<f64> {
-    let logs: Vec<f64> = probabilities.iter().map(|&p| f64::from(p.max(FLOOR)).ln() / temperature).collect();
-    let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut out: Vec<f64> = logs.iter().map(|log| (log - largest).exp()).collect();
+    tempered_logs(&logs(probabilities), temperature)
+}
+
+/// The logarithms that `tempered` divides; with thousands of classes worth taking once for several temperatures.
+pub(crate) fn logs(probabilities: &[f32]) -> Vec<f64> {
+    probabilities.iter().map(|&p| f64::from(p.max(FLOOR)).ln()).collect()
+}
+
+/// `softmax(logs / T)`.
+pub(crate) fn tempered_logs(logs: &[f64], temperature: f64) -> Vec<f64> {
+    let mut out: Vec<f64> = logs.iter().map(|log| log / temperature).collect();
+    let largest = out.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    out.iter_mut().for_each(|log| *log = (*log - largest).exp());
     let total: f64 = out.iter().sum();
     out.iter_mut().for_each(|p| *p /= total);
     out

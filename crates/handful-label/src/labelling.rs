@@ -118,7 +118,7 @@ impl Labelling {
         let witnesses: Vec<Witness> = self.left_out.iter().map(witness).collect();
         let rule = match (self.estimate, promise) {
             (ErrorEstimate::Mean, Promise::HighProbability) => acceptance::Rule::Mean,
-            (ErrorEstimate::Upper, Promise::HighProbability) => acceptance::Rule::Tail,
+            (ErrorEstimate::Upper, Promise::HighProbability) => acceptance::Rule::Tail(&witnesses),
             (_, Promise::Expected) => acceptance::Rule::Conformal(&witnesses),
         };
         // Without evidence nothing can be promised; the rule of 0.1 trusted its prior there.

@@ -272,7 +272,8 @@ impl LabelModel {
         let label = |row: usize| {
             let p = probabilities.row(row);
             let class = argmax(p);
-            let (probability, margin) = certainty(p, class, self.header.temperature);
+            let logs = crate::calibration::logs(p);
+            let (probability, margin) = certainty(&logs, class, self.header.temperature);
             let near = heard(&near[row]);
             let same = near.iter().filter(|near| {
                 self.anchors.opinion(near.anchor as usize).next().is_some_and(|(top, _)| top == class)
@@ -290,7 +291,7 @@ impl LabelModel {
                 credibility: credibility / agreeing.max(1.0),
                 agreement: agreeing / near.len().max(1) as f32,
                 familiarity: familiarity[row],
-                error: pessimistic_error(p, class, self.header.pessimistic, &self.class_floor),
+                error: pessimistic_error(&logs, class, self.header.pessimistic, &self.class_floor),
             }
         };
         Ok((0..probabilities.rows()).into_par_iter().map(label).collect())

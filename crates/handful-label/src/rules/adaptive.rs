@@ -20,7 +20,7 @@ use handful::solution::argmax;
 use rayon::prelude::*;
 
 use crate::acceptance::{CLASS_FLOOR, MARGIN};
-use crate::calibration::{self, Calibration, Prior, Tested};
+use crate::calibration::{self, Calibration, Prior, Tested, logs, tempered_logs};
 use crate::credibility::percentiles_within_class;
 use crate::error::LabelError;
 use crate::familiarity;
@@ -157,16 +157,16 @@ impl Recipe<'_> {
         } else {
             SoftmaxHead::fit_single(coordinates, &given, self.ways, 10.0 * HEAD_WEIGHT, HEAD_STEPS / 3)
         };
-        let mut last = plain.clone();
-        if self.head_share > 0.0 && self.distil {
-            let said = head.probabilities(coordinates);
+        let last = (self.head_share > 0.0 && self.distil).then(|| {
+            let mut last = head.probabilities(coordinates);
             let share = self.head_share;
-            let pairs = last.as_mut_slice().par_iter_mut().zip(said.as_slice());
-            pairs.for_each(|(last, said)| *last = (1.0 - share) * *last + share * said);
-        }
+            let pairs = last.as_mut_slice().par_iter_mut().zip(plain.as_slice());
+            pairs.for_each(|(last, plain)| *last = (1.0 - share) * plain + share * *last);
+            last
+        });
         let familiarity = self.familiarity(&given);
         let estimates =
-            Estimates { last: &last, plain: &plain, calibration, pessimistic, floor: &class_floor };
+            Estimates { last: last.as_ref(), plain: &plain, calibration, pessimistic, floor: &class_floor };
         let mut rows = estimates.rows(&familiarity);
         let classes: Vec<usize> = rows.iter().map(|row| row.class).collect();
         let ida = self.pool.whitened.ida(&classes, self.ways);
@@ -280,7 +280,9 @@ fn class_floor(tested: &[Tested], ways: usize) -> Vec<f64> {
 
 /// From distributions to labels with what they are worth.
 struct Estimates<'a> {
-    last: &'a Matrix<f32>,
+    /// Members and head together, where the head has a say.
+    last: Option<&'a Matrix<f32>>,
+    /// The members alone.
     plain: &'a Matrix<f32>,
     calibration: Calibration,
     pessimistic: f64,
@@ -290,8 +292,17 @@ struct Estimates<'a> {
 impl Estimates<'_> {
     fn rows(&self, familiarity: &[f32]) -> Vec<RowLabel> {
         let label = |row: usize| {
-            let class = argmax(self.last.row(row));
-            let (probability, margin) = certainty(self.last.row(row), class, self.calibration.temperature);
+            let plain = logs(self.plain.row(row));
+            let (class, (probability, margin)) = match self.last {
+                Some(last) => {
+                    let class = argmax(last.row(row));
+                    (class, certainty(&logs(last.row(row)), class, self.calibration.temperature))
+                }
+                None => {
+                    let class = argmax(self.plain.row(row));
+                    (class, certainty(&plain, class, self.calibration.temperature))
+                }
+            };
             RowLabel {
                 class,
                 given: false,
@@ -300,19 +311,20 @@ impl Estimates<'_> {
                 credibility: 0.0,
                 agreement: 0.0,
                 familiarity: familiarity[row],
-                error: self.error(self.plain.row(row), class),
+                error: self.error(&plain, class),
             }
         };
-        (0..self.last.rows()).into_par_iter().map(label).collect()
+        (0..self.plain.rows()).into_par_iter().map(label).collect()
     }
 
-    fn error(&self, probabilities: &[f32], class: usize) -> f32 {
-        pessimistic_error(probabilities, class, self.pessimistic, self.floor)
+    fn error(&self, logs: &[f64], class: usize) -> f32 {
+        pessimistic_error(logs, class, self.pessimistic, self.floor)
     }
 
     fn left_out(&self, tested: &Tested, out: LeftOutRow) -> LeftOut {
         let predicted = argmax(&tested.probabilities);
-        let tempered = calibration::tempered(&tested.probabilities, self.calibration.temperature);
+        let logs = logs(&tested.probabilities);
+        let tempered = tempered_logs(&logs, self.calibration.temperature);
         LeftOut {
             row: out.row,
             class: out.class,
@@ -320,22 +332,22 @@ impl Estimates<'_> {
             probability: tempered[predicted] as f32,
             probability_of_given: tempered[out.class] as f32,
             familiarity: out.familiarity,
-            error: self.error(&tested.probabilities, predicted),
+            error: self.error(&logs, predicted),
             weight: tested.weight,
         }
     }
 }
 
-/// Probability of a class at a temperature, and its lead over the next.
-pub(crate) fn certainty(probabilities: &[f32], class: usize, temperature: f64) -> (f32, f32) {
-    let tempered = calibration::tempered(probabilities, temperature);
+/// Probability of a class at a temperature, and its lead over the next, from the logarithms of the probabilities.
+pub(crate) fn certainty(logs: &[f64], class: usize, temperature: f64) -> (f32, f32) {
+    let tempered = tempered_logs(logs, temperature);
     let others = tempered.iter().enumerate().filter(|(other, _)| *other != class);
     let second = others.map(|(_, &p)| p).fold(0.0, f64::max);
     (tempered[class] as f32, (tempered[class] - second) as f32)
 }
 
 /// `1 - p` at the pessimistic temperature, at least the class's floor.
-pub(crate) fn pessimistic_error(probabilities: &[f32], class: usize, temperature: f64, floor: &[f64]) -> f32 {
-    let error = 1.0 - calibration::tempered(probabilities, temperature)[class];
+pub(crate) fn pessimistic_error(logs: &[f64], class: usize, temperature: f64, floor: &[f64]) -> f32 {
+    let error = 1.0 - tempered_logs(logs, temperature)[class];
     error.max(floor[class]) as f32
 }

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use crate::fit::lbfgs::{LbfgsStop, minimise};
 use crate::fit::logistic::fit_weighted;
+use crate::fit::soft_loss::{SoftLoss, Targets};
 use crate::linalg::Matrix;
 use crate::linalg::product::{View, product};
 use crate::scalar::Scalar;
@@ -19,6 +20,10 @@ use crate::simd::{PaddedRows, padded};
 const STOP: LbfgsStop = LbfgsStop { tolerance: 1e-3, max_iterations: 60 };
 /// Rows scored at a time by one thread.
 const BLOCK: usize = 256;
+/// From how many classes on scores are a blocked product.
+const MANY_CLASSES: usize = 64;
+/// Classes turned row-major together: the entries of one cache line.
+const TILE: usize = 16;
 
 /// A labelled row of the fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,11 +71,7 @@ impl SoftmaxHead {
     /// row weighted by `c` times what its distribution sums to. Blocked products make it the faster one from a few
     /// classes on.
     pub fn fit_soft(rows: &Matrix<f32>, targets: &Matrix<f32>, c: f64, iterations: usize) -> Self {
-        let (dim, ways) = (rows.columns(), targets.columns());
-        let mut point = vec![0.0; ways * (dim + 1)];
-        let stop = LbfgsStop { tolerance: 1e-3, max_iterations: iterations };
-        minimise(&mut point, stop, |point, gradient| soft_loss(rows, targets, c, point, gradient));
-        Self::from_fitted(Matrix::from_vec(ways, dim + 1, point))
+        Self::minimise(rows, Targets::Soft(targets), targets.columns(), c, iterations)
     }
 
     /// Fits as [`Self::fit`] does, in single precision.
@@ -82,11 +83,18 @@ impl SoftmaxHead {
         iterations: usize,
     ) -> Self {
         let numbers: Vec<usize> = examples.iter().map(|example| example.row).collect();
-        let mut targets = Matrix::zeros(examples.len(), ways);
-        for (at, example) in examples.iter().enumerate() {
-            targets.row_mut(at)[example.class] = example.weight as f32;
-        }
-        Self::fit_soft(&rows.gather(&numbers), &targets, c, iterations)
+        let targets: Vec<(usize, f32)> =
+            examples.iter().map(|example| (example.class, example.weight as f32)).collect();
+        Self::minimise(&rows.gather(&numbers), Targets::Hard(&targets), ways, c, iterations)
+    }
+
+    fn minimise(rows: &Matrix<f32>, targets: Targets<'_>, ways: usize, c: f64, iterations: usize) -> Self {
+        let width = rows.columns() + 1;
+        let mut point = vec![0.0; ways * width];
+        let stop = LbfgsStop { tolerance: 1e-3, max_iterations: iterations };
+        let mut loss = SoftLoss::new(rows, targets, ways, c);
+        minimise(&mut point, stop, |point, gradient| loss.evaluate(point, gradient));
+        Self::from_fitted(Matrix::from_vec(ways, width, point))
     }
 
     /// Wraps weights and, behind each class's weights, its bias.
@@ -128,84 +136,34 @@ impl SoftmaxHead {
             let mut logits = PaddedRows::zeros(ways, rows.rows());
             let mut predictions = PaddedRows::zeros(ways, rows.rows());
             let mut log_normalizer = vec![0.0; logits.stride()];
-            f32::kernels().scores(&rows, &self.weights, &self.bias, &mut logits);
+            if ways < MANY_CLASSES {
+                f32::kernels().scores(&rows, &self.weights, &self.bias, &mut logits);
+            } else {
+                self.blocked_scores(&rows, &mut logits);
+            }
             f32::kernels().softmax(&logits, &mut predictions, &mut log_normalizer);
-            for (at, out) in out.chunks_exact_mut(ways).enumerate() {
-                out.iter_mut().enumerate().for_each(|(class, out)| *out = predictions.row(class)[at]);
+            for first in (0..ways).step_by(TILE) {
+                let last = ways.min(first + TILE);
+                for (at, out) in out.chunks_exact_mut(ways).enumerate() {
+                    let classes = out[first..last].iter_mut().zip(first..);
+                    classes.for_each(|(out, class)| *out = predictions.row(class)[at]);
+                }
             }
         });
         out
     }
-}
 
-/// Rows of the soft objective that one thread handles at a time.
-const SOFT_BLOCK: usize = 512;
-
-/// `1/2 |W|^2 + c sum_i sum_k t_ik (lse(l_i) - l_ik)` with its gradient, in fixed blocks of rows.
-fn soft_loss(rows: &Matrix<f32>, targets: &Matrix<f32>, c: f64, point: &[f64], gradient: &mut [f64]) -> f64 {
-    let (dim, ways) = (rows.columns(), targets.columns());
-    let width = dim + 1;
-    let mut weights = vec![0.0f32; ways * dim];
-    let mut bias = vec![0.0f32; ways];
-    for (class, from) in point.chunks_exact(width).enumerate() {
-        weights[class * dim..(class + 1) * dim]
-            .iter_mut()
-            .zip(from)
-            .for_each(|(to, from)| *to = *from as f32);
-        bias[class] = from[dim] as f32;
-    }
-    let weights = View::new(&weights, ways, dim);
-    let block = |(rows, targets): (&[f32], &[f32])| {
-        let count = targets.len() / ways;
-        let view = View::new(rows, count, dim);
-        let mut logits = PaddedRows::zeros(ways, count);
-        (0..ways).for_each(|class| logits.row_mut(class)[..count].fill(bias[class]));
+    /// The scores as one blocked product, which overtakes the kernels of tasks from some dozens of classes on.
+    fn blocked_scores(&self, rows: &PaddedRows<f32>, logits: &mut PaddedRows<f32>) {
+        let view = |rows: &PaddedRows<f32>| (rows.rows(), rows.columns(), rows.stride());
+        let (ways, dim, stride) = view(&self.weights);
+        let weights = View::with_stride(self.weights.as_slice(), ways, dim, stride);
+        let (count, _, stride) = view(rows);
+        let rows = View::with_stride(rows.as_slice(), count, dim, stride);
+        (0..ways).for_each(|class| logits.row_mut(class)[..count].fill(self.bias[class]));
         let stride = logits.stride();
-        product(logits.as_mut_slice(), stride, weights, view.transposed(), true);
-        let mut residuals = PaddedRows::zeros(ways, count);
-        let mut log_normalizer = vec![0.0; stride];
-        f32::kernels().softmax(&logits, &mut residuals, &mut log_normalizer);
-        let totals: Vec<f32> = targets.chunks_exact(ways).map(|row| row.iter().sum()).collect();
-        let mut value = 0.0f64;
-        let mut bias_gradient = vec![0.0f64; ways];
-        for class in 0..ways {
-            let residuals = &mut residuals.row_mut(class)[..count];
-            let logits = logits.row(class);
-            for (at, residual) in residuals.iter_mut().enumerate() {
-                let target = targets[at * ways + class];
-                value += f64::from(target * (log_normalizer[at] - logits[at]));
-                *residual = *residual * totals[at] - target;
-            }
-            bias_gradient[class] = residuals.iter().map(|&residual| f64::from(residual)).sum();
-        }
-        let mut part = vec![0.0f32; ways * dim];
-        let residuals = View::with_stride(residuals.as_slice(), ways, count, residuals.stride());
-        product(&mut part, dim, residuals, view, false);
-        (value, part, bias_gradient)
-    };
-    let parts: Vec<(f64, Vec<f32>, Vec<f64>)> = rows
-        .as_slice()
-        .par_chunks(SOFT_BLOCK * dim.max(1))
-        .zip(targets.as_slice().par_chunks(SOFT_BLOCK * ways.max(1)))
-        .map(block)
-        .collect();
-    gradient.fill(0.0);
-    let mut value = 0.0;
-    for (part_value, part, bias) in &parts {
-        value += c * part_value;
-        for (class, to) in gradient.chunks_exact_mut(width).enumerate() {
-            let from = &part[class * dim..(class + 1) * dim];
-            to.iter_mut().zip(from).for_each(|(to, from)| *to += c * f64::from(*from));
-            to[dim] += c * bias[class];
-        }
+        product(logits.as_mut_slice(), stride, weights, rows.transposed(), true);
     }
-    for (from, to) in point.chunks_exact(width).zip(gradient.chunks_exact_mut(width)) {
-        for (to, weight) in to[..dim].iter_mut().zip(from) {
-            value += 0.5 * weight * weight;
-            *to += weight;
-        }
-    }
-    value
 }
 
 #[cfg(test)]
@@ -223,6 +181,24 @@ mod tests {
         let single = SoftmaxHead::fit_single(&rows, &examples, 3, 5.0, 200).probabilities(&rows);
         for (a, b) in double.as_slice().iter().zip(single.as_slice()) {
             assert!((a - b).abs() < 2e-3, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn probabilities_of_few_and_of_many_classes_are_those_of_the_formula() {
+        let value = |at: usize| ((at * 7919 + 13) % 1009) as f32 / 500.0 - 1.0;
+        for ways in [3, MANY_CLASSES - 1, MANY_CLASSES, 2 * MANY_CLASSES + 7] {
+            let rows = Matrix::from_vec(BLOCK + 9, 6, (0..(BLOCK + 9) * 6).map(value).collect());
+            let weights = Matrix::from_vec(ways, 6, (5..5 + ways * 6).map(value).collect());
+            let bias: Vec<f32> = (0..ways).map(value).collect();
+            let found = SoftmaxHead::from_linear(&weights, &bias).probabilities(&rows);
+            for (row, found) in rows.iter_rows().zip(found.iter_rows()) {
+                let logit = |(weights, bias): (&[f32], &f32)| bias + crate::linalg::dot(weights, row);
+                let scores: Vec<f32> =
+                    weights.iter_rows().zip(&bias).map(|pair| logit(pair).exp()).collect();
+                let total: f32 = scores.iter().sum();
+                found.iter().zip(&scores).for_each(|(p, s)| assert!((p - s / total).abs() < 1e-5));
+            }
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use rayon::prelude::*;
+
 use crate::linalg::sums::dot_by_lanes;
 
 /// When to stop.
@@ -21,6 +23,8 @@ const DECREASE: f64 = 1e-4;
 const SLOPE: f64 = 0.9;
 /// Looks along one direction; each halves or doubles an interval, so 60 exhaust double precision.
 const LOOKS: usize = 60;
+/// Numbers that one thread handles at a time: whatever is shorter is a single sum.
+const PART: usize = 1 << 16;
 
 struct Pair {
     step: Vec<f64>,
@@ -44,7 +48,7 @@ pub(crate) fn minimise(
             return;
         }
         let direction = descent(&gradient, &memory);
-        let slope = dot_by_lanes(&direction, &gradient);
+        let slope = dot(&direction, &gradient);
         if slope >= 0.0 {
             return;
         }
@@ -53,13 +57,12 @@ pub(crate) fn minimise(
         let (mut low, mut high, mut length) = (0.0, f64::INFINITY, first);
         let mut next_value = value;
         for _ in 0..LOOKS {
-            for ((to, from), along) in next.iter_mut().zip(point.iter()).zip(&direction) {
-                *to = from + length * along;
-            }
+            next.copy_from_slice(point);
+            add_scaled(&mut next, length, &direction);
             next_value = function(&next, &mut next_gradient);
             if next_value > value + DECREASE * length * slope || next_value.is_nan() {
                 high = length;
-            } else if dot_by_lanes(&direction, &next_gradient) < SLOPE * slope {
+            } else if dot(&direction, &next_gradient) < SLOPE * slope {
                 low = length;
             } else {
                 break;
@@ -72,7 +75,7 @@ pub(crate) fn minimise(
         }
         let step: Vec<f64> = next.iter().zip(point.iter()).map(|(a, b)| a - b).collect();
         let change: Vec<f64> = next_gradient.iter().zip(&gradient).map(|(a, b)| a - b).collect();
-        let curvature = dot_by_lanes(&step, &change);
+        let curvature = dot(&step, &change);
         if curvature > f64::MIN_POSITIVE {
             if memory.len() == MEMORY {
                 memory.pop_front();
@@ -90,19 +93,40 @@ fn descent(gradient: &[f64], memory: &VecDeque<Pair>) -> Vec<f64> {
     let mut direction: Vec<f64> = gradient.iter().map(|entry| -entry).collect();
     let mut shares = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
-        let share = pair.inverse_curvature * dot_by_lanes(&pair.step, &direction);
-        direction.iter_mut().zip(&pair.change).for_each(|(d, y)| *d -= share * y);
+        let share = pair.inverse_curvature * dot(&pair.step, &direction);
+        add_scaled(&mut direction, -share, &pair.change);
         shares.push(share);
     }
     if let Some(last) = memory.back() {
-        let scale = 1.0 / (last.inverse_curvature * dot_by_lanes(&last.change, &last.change));
+        let scale = 1.0 / (last.inverse_curvature * dot(&last.change, &last.change));
         direction.iter_mut().for_each(|entry| *entry *= scale);
     }
     for (pair, share) in memory.iter().zip(shares.into_iter().rev()) {
-        let back = share - pair.inverse_curvature * dot_by_lanes(&pair.change, &direction);
-        direction.iter_mut().zip(&pair.step).for_each(|(d, s)| *d += back * s);
+        let back = share - pair.inverse_curvature * dot(&pair.change, &direction);
+        add_scaled(&mut direction, back, &pair.step);
     }
     direction
+}
+
+/// Inner product, in parts that are added in order.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    if a.len() <= PART {
+        return dot_by_lanes(a, b);
+    }
+    let parts: Vec<f64> =
+        a.par_chunks(PART).zip(b.par_chunks(PART)).map(|(a, b)| dot_by_lanes(a, b)).collect();
+    parts.iter().sum()
+}
+
+/// `to += factor * from`.
+fn add_scaled(to: &mut [f64], factor: f64, from: &[f64]) {
+    let add = |(to, from): (&mut [f64], &[f64])| {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to += factor * from);
+    };
+    if to.len() <= PART {
+        return add((to, from));
+    }
+    to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(add);
 }
 
 #[cfg(test)]

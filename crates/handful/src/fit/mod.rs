@@ -14,6 +14,7 @@ pub(crate) mod lbfgs;
 pub mod logistic;
 pub mod pool_fit;
 pub(crate) mod segment;
+mod soft_loss;
 
 use serde::{Deserialize, Serialize};
 

@@ -13,6 +13,7 @@ mod rule;
 mod texts;
 mod vectors;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -266,6 +267,7 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     };
     let vectors = args.vectors.read(&table)?;
     let given = given_labels(args, &table, from_folders, &skipped, vectors.as_ref())?;
+    check_something_to_label(args, &table, &given)?;
     let needed = memory_estimate(table.rows(), table.dim(), given.classes.len(), &LabelParams::default());
     memory::check(needed, &format!("labelling {} rows with {} classes", table.rows(), given.classes.len()))?;
     let pool = args.vectors.beside(Arc::new(table.clone()), vectors.as_ref(), &given.classes)?;
@@ -294,6 +296,22 @@ fn job(args: &LabelArgs) -> Result<Job, CliError> {
     Ok(Job { table, given, labelling, prepared, model, rejected, accepted, acceptance, pictures, texts })
 }
 
+/// Refuses a pool whose rows all have labels, unless a model is wanted: that can label other rows.
+fn check_something_to_label(
+    args: &LabelArgs,
+    table: &FeatureTable,
+    given: &GivenLabels,
+) -> Result<(), CliError> {
+    let labelled: HashSet<usize> = given.labels.iter().map(|&(row, _)| row).collect();
+    if labelled.len() < table.rows() || args.save.is_some() {
+        return Ok(());
+    }
+    Err(CliError::Usage(format!(
+        "{}: every row has a label already, so nothing is left to label; for a model that labels other rows add --save FILE",
+        table.path().display()
+    )))
+}
+
 /// The rows of the audit files. Rows that `choose` picked for coverage are no sample of the pool, and are not taken for one.
 fn audit_rows(args: &LabelArgs, table: &FeatureTable) -> Result<Vec<usize>, CliError> {
     if args.audit.is_empty() {
@@ -318,9 +336,9 @@ fn audit_rows(args: &LabelArgs, table: &FeatureTable) -> Result<Vec<usize>, CliE
 }
 
 /// The ids that a file of `choose` marks as picked for coverage.
-fn covering_ids(path: &Path) -> std::collections::HashSet<String> {
+fn covering_ids(path: &Path) -> HashSet<String> {
     let Ok(mut reader) = csv::ReaderBuilder::new().flexible(true).from_path(path) else {
-        return std::collections::HashSet::new();
+        return HashSet::new();
     };
     let reason = reader.headers().ok().and_then(|header| header.iter().position(|name| name == "reason"));
     let records = reader.records().filter_map(Result::ok);
