@@ -1,10 +1,11 @@
 """Dependence with the Gaussian kernel of all rows with all, beside its low-rank factor from landmarks.
 
-    python benches/low_rank_dependence.py SET.npz [SET.npz …] [--labels 10] [--rank 512] [--landmarks 4000] [--width 3]
+    python benches/low_rank_dependence.py SET.npz [SET.npz …] [--labels 10] [--rank 512] [--landmarks 4000] [--width 3] [--linear]
 
 The transductive fit of the member `gaussian-dependence` in numpy, once with the kernel and once with the factor
 (crates/handful/src/linalg/landmarks.rs): how far value and gradient of the dependence are apart where the fit starts, how many
-rows each labels right, and the processor time of a step.
+rows each labels right, and the processor time of a step. `--linear` is the member `dependence`, whose factor is the 128
+coordinates themselves.
 """
 
 import argparse
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("--rank", type=int, default=512)
     parser.add_argument("--landmarks", type=int, default=4000)
     parser.add_argument("--width", type=float, default=3.0, help="of the kernel, in median distances")
+    parser.add_argument("--linear", action="store_true", help="the linear kernel")
     args = parser.parse_args()
     for path in args.sets:
         table = np.load(path)
@@ -98,11 +100,14 @@ def main():
         rows = coordinates(table["features"])
         given = np.concatenate([np.flatnonzero(truth == k)[: args.labels] for k in range(truth.max() + 1)])
         start = np.stack([rows[given[truth[given] == k]].mean(0) for k in range(truth.max() + 1)])
-        some = rows[evenly(len(rows), 500)]
-        squared = ((some**2).sum(1)[:, None] + (some**2).sum(1) - 2 * some @ some.T)[np.triu_indices(len(some), 1)]
-        exponent = -0.5 / (args.width**2 * np.median(squared))
-        whole = kernel(rows, rows, exponent)
-        low = factor(rows, exponent, args.rank, args.landmarks)
+        if args.linear:
+            weight, whole, low = 0.3, rows @ rows.T, rows - rows.mean(0)
+        else:
+            some = rows[evenly(len(rows), 500)]
+            squared = ((some**2).sum(1)[:, None] + (some**2).sum(1) - 2 * some @ some.T)[np.triu_indices(len(some), 1)]
+            exponent = -0.5 / (args.width**2 * np.median(squared))
+            weight, whole = 5.0, kernel(rows, rows, exponent)
+            low = factor(rows, exponent, args.rank, args.landmarks)
 
         def exactly(p):
             out = whole @ (p - p.mean(0))
@@ -119,7 +124,7 @@ def main():
             seconds.append(time.process_time() - begin)
             values.append((p * pull).sum())
             gradients.append(through_softmax(rows, p, pull, start))
-            said = fit(rows, given, truth[given], start, times_kernel, 5.0)
+            said = fit(rows, given, truth[given], start, times_kernel, weight)
             right.append(100 * np.delete(said == truth, given).mean())
         off = np.linalg.norm(gradients[1] - gradients[0]) / np.linalg.norm(gradients[0])
         print(

@@ -63,7 +63,7 @@ def self_training(rows, given):
     from sklearn.semi_supervised import SelfTrainingClassifier
 
     few = PCA(min(128, *rows.shape), svd_solver="randomized", random_state=0).fit_transform(rows)
-    return SelfTrainingClassifier(LogisticRegression(C=10, max_iter=200), max_iter=3).fit(few, given).predict(few)
+    return SelfTrainingClassifier(LogisticRegression(C=10, max_iter=200)).fit(few, given).predict(few)
 
 
 def on_a_graph(method):

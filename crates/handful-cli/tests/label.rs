@@ -121,7 +121,8 @@ fn every_member_can_be_asked_alone() {
         let right = (0..180).filter(|&row| records[row][1] == format!("class {}", row / 30)).count();
         assert!(right > 150, "{member}: {right} of 180 right");
     }
-    pool.label(&[&labels], "other.csv", &["--method", "pool:dependance"]).refused(&["dependance", "dependence"]);
+    pool.label(&[&labels], "other.csv", &["--method", "pool:dependance"])
+        .refused(&["dependance", "dependence"]);
 }
 
 #[test]

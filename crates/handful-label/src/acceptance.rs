@@ -8,8 +8,9 @@
 //!   is raised to the upper end of what the left-out labels support (log-likelihood within [`MARGIN`] of the best), no row
 //!   counts less than [`CLASS_FLOOR`] of how often its class was wrong among the left-out labels, and k rows are accepted
 //!   only if more than `max_error k` wrong ones among them, Poisson distributed, have probability 5% at most. That rests on
-//!   the shape of the probabilities; so no more rows are accepted than conformal selection would, which rests on how
-//!   certain the wrong ones among the left-out labels looked.
+//!   the shape of the probabilities, which a few dozen labels hardly show; so the left-out labels that looked at least as
+//!   certain must bear it out: were `max_error` of such labels wrong, so few wrong ones among them must have probability
+//!   [`DOUBT`] at most. With 33 such labels and none of them wrong 5% can be promised, with fewer it cannot.
 //! - [`Promise::Expected`]: the share of wrong labels is `max_error` *on average over pools*, by conformal selection (Jin
 //!   and Candes 2023): a row's p-value is the weighted share of left-out labels that were wrong and looked at least as
 //!   certain, and Benjamini and Hochberg's rule picks the rows. It assumes that left-out labels are drawn as the pool's
@@ -27,6 +28,8 @@ pub(crate) const SMOOTHING_MARGIN: f64 = 1.35;
 pub(crate) const CLASS_FLOOR: f64 = 0.3;
 /// The probability with which the promise may break.
 const RISK: f64 = 0.05;
+/// How likely the wrong ones among the left-out labels may be to be so few by chance.
+const DOUBT: f64 = 0.2;
 /// The fewest rows about which a share can be promised.
 const FEWEST: usize = 10;
 /// Promises that are tried to find the smallest that can be kept.
@@ -72,7 +75,7 @@ pub(crate) struct Witness {
 pub(crate) enum Rule<'a> {
     /// While the mean error stays within the promise.
     Mean,
-    /// While the promise holds with 95% confidence, and conformal selection agrees.
+    /// While the promise holds with 95% confidence, and left-out labels bear it out.
     Tail(&'a [Witness]),
     /// By conformal selection.
     Conformal(&'a [Witness]),
@@ -89,9 +92,7 @@ pub(crate) fn accept(
     order.sort_by(|&a, &b| errors[a].total_cmp(&errors[b]).then(a.cmp(&b)));
     let count = match rule {
         Rule::Mean => within_mean(errors, &order, max_error),
-        Rule::Tail(witnesses) => {
-            within_tail(errors, &order, max_error, selected(errors, &order, witnesses, max_error))
-        }
+        Rule::Tail(witnesses) => within_tail(errors, &order, witnesses, max_error),
         Rule::Conformal(witnesses) => selected(errors, &order, witnesses, max_error),
     };
     let mut accepted = vec![false; errors.len()];
@@ -116,9 +117,12 @@ fn within_mean(errors: &[f64], order: &[usize], max_error: f64) -> usize {
     order.len()
 }
 
-fn within_tail(errors: &[f64], order: &[usize], max_error: f64, most: usize) -> usize {
-    let (mut sum, mut best) = (0.0, 0);
-    for (at, &row) in order[..most].iter().enumerate() {
+fn within_tail(errors: &[f64], order: &[usize], witnesses: &[Witness], max_error: f64) -> usize {
+    let mut witnesses: Vec<Witness> = witnesses.to_vec();
+    witnesses.sort_by(|a, b| a.error.total_cmp(&b.error));
+    let mut seen = Seen::default();
+    let (mut sum, mut best, mut next) = (0.0, 0, 0);
+    for (at, &row) in order.iter().enumerate() {
         sum += errors[row];
         let count = at + 1;
         let allowed = (max_error * count as f64 + 1e-9).floor();
@@ -126,11 +130,38 @@ fn within_tail(errors: &[f64], order: &[usize], max_error: f64, most: usize) -> 
         if sum > allowed + 1.0 {
             break;
         }
-        if count >= FEWEST && poisson_tail(allowed, sum) <= RISK {
+        while next < witnesses.len() && witnesses[next].error <= errors[row] {
+            seen.add(&witnesses[next]);
+            next += 1;
+        }
+        if count >= FEWEST && poisson_tail(allowed, sum) <= RISK && seen.bears_out(max_error) {
             best = count;
         }
     }
     best
+}
+
+/// Left-out labels that looked at least as certain as some row.
+#[derive(Default)]
+struct Seen {
+    weight: f64,
+    squares: f64,
+    wrong: f64,
+}
+
+impl Seen {
+    fn add(&mut self, witness: &Witness) {
+        self.weight += witness.weight;
+        self.squares += witness.weight * witness.weight;
+        self.wrong += if witness.wrong { witness.weight } else { 0.0 };
+    }
+
+    /// Whether so few wrong ones are unlikely at this rate of errors; labels of unequal weight count as fewer equal ones.
+    fn bears_out(&self, max_error: f64) -> bool {
+        let per_weight = self.weight / self.squares.max(f64::MIN_POSITIVE);
+        let (all, wrong) = (per_weight * self.weight, (per_weight * self.wrong - 1e-9).ceil().max(0.0));
+        1.0 - poisson_tail(wrong, max_error * all) <= DOUBT
+    }
 }
 
 /// Probability that a Poisson variable of this mean is above `count`.
@@ -205,16 +236,21 @@ mod tests {
     }
 
     #[test]
-    fn certain_rows_are_not_accepted_where_certain_labels_left_out_were_wrong() {
+    fn left_out_labels_that_looked_as_certain_must_bear_the_promise_out() {
         let errors: Vec<f64> = (0..200).map(|at| f64::from(at) / 20_000.0).collect();
         let all = vec![true; 200];
-        let mut witnesses = [Witness { error: 0.004, wrong: false, weight: 1.0 }; 100];
+        let mut witnesses = [Witness { error: 0.002, wrong: false, weight: 1.0 }; 200];
         let accepted = |witnesses: &[Witness]| accept(&errors, &all, 0.05, &Rule::Tail(witnesses)).1;
-        assert_eq!(accepted(&witnesses), 200);
-        (0..20).for_each(|at| witnesses[at].wrong = true);
-        // Up to the wrong labels the p-value is 1 of 101, and the 80th row is at an error of 0.00395.
-        assert_eq!(accepted(&witnesses), 80);
-        assert_eq!(accepted(&witnesses[..20]), 0);
+        assert_eq!(accepted(&witnesses[..33]), 200, "exp(-1.65) is 0.192");
+        assert_eq!(accepted(&witnesses[..32]), 0, "exp(-1.6) is 0.202");
+        // 20 more that look less certain than the 80th row, 10 of them wrong: no further than there.
+        (100..120).for_each(|at| witnesses[at].error = 0.004);
+        (100..110).for_each(|at| witnesses[at].wrong = true);
+        assert_eq!(accepted(&witnesses[..120]), 80);
+        // Weighing a few labels ten times as much makes no evidence: 30 + 3 10 = 60 of them, and
+        // 30 + 3 100 = 330 squared, count as 60^2 / 330 = 10.9.
+        (0..3).for_each(|at| witnesses[at].weight = 10.0);
+        assert_eq!(accepted(&witnesses[..33]), 0);
     }
 
     #[test]

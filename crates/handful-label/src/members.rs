@@ -30,9 +30,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::neighbourhood::Neighbourhood;
 
-/// C of the softmax heads and their iterations.
+/// C of the softmax heads.
 const INVERSE_PENALTY: f64 = 20.0;
-const HEAD_STEPS: usize = 25;
+/// Iterations of the softmax heads.
+pub(crate) const HEAD_STEPS: usize = 25;
 /// Share and rounds of smoothing the predictions of [`Member::Strongly`].
 const PREDICTION_SHARE: f32 = 0.6;
 const PREDICTION_ROUNDS: usize = 2;
@@ -146,6 +147,8 @@ pub(crate) struct Fit<'a> {
     pub members: &'a [Member],
     /// The most unlabelled rows of the transductive fits.
     pub most_rows: usize,
+    /// Iterations of the softmax heads.
+    pub head_steps: usize,
 }
 
 impl Fit<'_> {
@@ -187,7 +190,7 @@ impl Fit<'_> {
     }
 
     fn head(&self, rows: &Matrix<f32>, given: &[Example]) -> Matrix<f32> {
-        SoftmaxHead::fit_single(rows, given, self.ways, INVERSE_PENALTY, HEAD_STEPS).probabilities(rows)
+        SoftmaxHead::fit_single(rows, given, self.ways, INVERSE_PENALTY, self.head_steps).probabilities(rows)
     }
 
     fn poisson(&self, given: &[Example]) -> Matrix<f32> {

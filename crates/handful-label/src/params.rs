@@ -116,7 +116,9 @@ impl LabelParams {
     /// A preset or a key that there is not, a value that is no number, true or false.
     pub fn changed(preset: Option<&str>, changes: &[Change]) -> Result<Self, ParamError> {
         let rule = preset.map_or(Some(Rule::default()), Rule::by_name).ok_or_else(|| {
-            let (preset, known) = (preset.unwrap_or_default().to_owned(), Rule::NAMES.join(", "));
+            let members = Member::ALL.map(Member::name).join(", ");
+            let known = format!("{}, and each member alone: {members}", Rule::NAMES.join(", "));
+            let preset = preset.unwrap_or_default().to_owned();
             ParamError::UnknownPreset { method: POOL, preset, known }
         })?;
         let mut params = Self::of_rule(rule);

@@ -12,7 +12,7 @@ use handful::{Matrix, Method};
 use crate::error::LabelError;
 use crate::labelling::{Labelling, NeighbourRow, RowLabel};
 use crate::map::PoolMap;
-use crate::members::{Fit, Member};
+use crate::members::{Fit, HEAD_STEPS, Member};
 use crate::model::{Anchors, LabelModel, ModelHeader};
 use crate::model_file::VERSION;
 use crate::neighbourhood::Neighbourhood;
@@ -28,6 +28,8 @@ const TRANSDUCTIVE_ROWS: usize = 20_000;
 const CHECKED_ROWS: usize = 1500;
 /// Rows times classes from which one member has to do and the head is not distilled.
 pub(crate) const MANY_CELLS: usize = 40_000_000;
+/// Iterations of the member's head there: with thousands of classes a step costs seconds, and a few find what matters.
+const MANY_CELLS_STEPS: usize = 8;
 /// What of the head is in the labels.
 const HEAD_SHARE: f32 = 0.5;
 /// The most labels that a fit looks at, evenly spread over each class's.
@@ -212,7 +214,8 @@ impl PreparedPool {
                 } else {
                     pool
                 };
-                let fast = self.params.rule == Rule::Fast || pool.rows().saturating_mul(ways) > MANY_CELLS;
+                let many_cells = pool.rows().saturating_mul(ways) > MANY_CELLS;
+                let fast = self.params.rule == Rule::Fast || many_cells;
                 let members: &[Member] = match &self.params.rule {
                     Rule::Only(member) => std::slice::from_ref(member),
                     _ if fast => &[Member::Strongly],
@@ -220,9 +223,10 @@ impl PreparedPool {
                 };
                 let infer = |given: &[_], checking: bool| {
                     let most_rows = if checking { CHECKED_ROWS } else { TRANSDUCTIVE_ROWS };
-                    Ok(Fit { pool, ways, members, most_rows }.run(given))
+                    let head_steps = if many_cells { MANY_CELLS_STEPS } else { HEAD_STEPS };
+                    Ok(Fit { pool, ways, members, most_rows, head_steps }.run(given))
                 };
-                let distil = pool.rows().saturating_mul(ways) <= MANY_CELLS;
+                let distil = !many_cells;
                 // A member alone is asked for itself.
                 let alone = matches!(self.params.rule, Rule::Only(_));
                 let head_share = if distil && !alone { HEAD_SHARE } else { 0.0 };

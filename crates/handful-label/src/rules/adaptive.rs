@@ -26,7 +26,7 @@ use crate::error::LabelError;
 use crate::familiarity;
 use crate::labelling::{ErrorEstimate, Labelling, LeftOut, RowLabel};
 use crate::members::{Opinions, class_shares};
-use crate::mixture::Mixture;
+use crate::mixture::{Mixture, Word};
 use crate::neighbourhood::Neighbourhood;
 use crate::params::LabelParams;
 
@@ -37,6 +37,8 @@ const MOST_WEIGHT: f64 = 5.0;
 /// Weight of the pool's rows in the fit of the head, and its iterations.
 const HEAD_WEIGHT: f64 = 3.0;
 const HEAD_STEPS: usize = 30;
+/// Iterations where the head is not distilled, because classes are many.
+const MANY_CLASSES_STEPS: usize = 5;
 /// C of the head that tells strangers apart.
 const STRANGER_PENALTY: f64 = 10.0;
 /// Probabilities need no temperature before any label is left out: members sound as sure as they agree.
@@ -60,19 +62,15 @@ struct LeftOutRow {
 }
 
 impl Evidence {
-    /// What the members got right, each left-out label counted as its class is frequent in the pool.
-    fn right(&self, members: usize, shares: &[f32]) -> Vec<f64> {
+    /// What was said of the left-out labels, each counted as its class is frequent in the pool.
+    fn words(&self, shares: &[f32]) -> Vec<Word<'_>> {
         let importance = self.importance(shares);
         let total: f64 = self.tested.iter().map(|(_, out)| importance[out.class]).sum();
         let even = self.tested.len() as f64 / total.max(f64::MIN_POSITIVE);
-        let right = |member: usize| {
-            let hits = self
-                .tested
-                .iter()
-                .filter(|(said, out)| said.get(member).is_some_and(|said| argmax(said) == out.class));
-            even * hits.map(|(_, out)| importance[out.class]).sum::<f64>()
-        };
-        (0..members).map(right).collect()
+        let words = self.tested.iter();
+        words
+            .map(|(said, out)| Word { said, class: out.class, weight: even * importance[out.class] })
+            .collect()
     }
 
     /// What a left-out label of each class counts: its class's share of the pool over that of the left-out labels.
@@ -132,8 +130,7 @@ impl Recipe<'_> {
             None => self.leave_out(&given)?,
         };
         let voted = opinions.shares(&is_given, self.ways);
-        let right = evidence.right(opinions.of_member.len(), &voted);
-        let mixture = Mixture::new(&opinions, &right, evidence.tested.len(), &is_given, &voted);
+        let mixture = Mixture::new(&opinions, &evidence.words(&voted), &is_given, &voted);
         let mut mixed = mixture.mix(&opinions);
         let agreement = agreements(&opinions);
         drop(opinions);
@@ -155,7 +152,7 @@ impl Recipe<'_> {
         let head = if self.distil {
             SoftmaxHead::fit_soft(coordinates, &mixed, HEAD_WEIGHT, HEAD_STEPS)
         } else {
-            SoftmaxHead::fit_single(coordinates, &given, self.ways, 10.0 * HEAD_WEIGHT, HEAD_STEPS / 3)
+            SoftmaxHead::fit_single(coordinates, &given, self.ways, 10.0 * HEAD_WEIGHT, MANY_CLASSES_STEPS)
         };
         let last = (self.head_share > 0.0 && self.distil).then(|| {
             let mut last = head.probabilities(coordinates);

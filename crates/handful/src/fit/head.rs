@@ -194,8 +194,7 @@ mod tests {
             let found = SoftmaxHead::from_linear(&weights, &bias).probabilities(&rows);
             for (row, found) in rows.iter_rows().zip(found.iter_rows()) {
                 let logit = |(weights, bias): (&[f32], &f32)| bias + crate::linalg::dot(weights, row);
-                let scores: Vec<f32> =
-                    weights.iter_rows().zip(&bias).map(|pair| logit(pair).exp()).collect();
+                let scores: Vec<f32> = weights.iter_rows().zip(&bias).map(|pair| logit(pair).exp()).collect();
                 let total: f32 = scores.iter().sum();
                 found.iter().zip(&scores).for_each(|(p, s)| assert!((p - s / total).abs() < 1e-5));
             }
