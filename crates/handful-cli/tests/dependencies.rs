@@ -1,6 +1,6 @@
-//! The licences and bans of `deny.toml`, held against what cargo resolves for this machine, without a network.
+//! Licences and bans (`deny.toml`) and the oldest compiler, held against what cargo resolves for this machine.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -24,6 +24,20 @@ fn is_allowed(licence: &str, allowed: &[String]) -> bool {
     by_one && always.is_none_or(|always| always.split(" AND ").all(known))
 }
 
+/// What cargo prints at the root of the repository.
+fn cargo(args: &[&str]) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO")).args(args).current_dir(root).output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What is compiled on this machine, without a network: `cargo metadata` also lists optional crates that nothing turns on.
+fn tree(more: &[&str]) -> String {
+    let fixed = ["tree", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none"];
+    cargo(&[&fixed, more].concat())
+}
+
 #[test]
 fn licences_and_bans_are_kept() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -31,15 +45,7 @@ fn licences_and_bans_are_kept() {
     let (allowed, banned) = (quoted(&deny, "allow"), quoted(&deny, "deny"));
     let excepted = quoted(&deny, "exceptions");
     assert!(allowed.len() > 5 && banned.contains(&"openssl".to_owned()), "{allowed:?} {banned:?}");
-    // `cargo metadata` lists optional crates that nothing turns on; `cargo tree` lists what is compiled.
-    let output = Command::new(env!("CARGO"))
-        .args(["tree", "--workspace", "--offline", "--locked", "--edges", "normal,build", "--prefix", "none"])
-        .args(["--format", "{p}|{l}"])
-        .current_dir(&root)
-        .output()
-        .expect("cargo runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let listed = String::from_utf8(output.stdout).expect("text");
+    let listed = tree(&["--workspace", "--format", "{p}|{l}"]);
     let packages: BTreeSet<&str> = listed.lines().filter(|line| !line.is_empty()).collect();
     assert!(packages.len() > 100);
     for package in packages {
@@ -63,4 +69,37 @@ fn alternatives_and_conjunctions_are_read() {
     assert!(is_allowed("(MIT OR Apache-2.0) AND Unicode-3.0", &allowed));
     assert!(!is_allowed("GPL-3.0", &allowed) && !is_allowed("MIT AND GPL-3.0", &allowed));
     assert!(!is_allowed("(MIT OR Apache-2.0) AND GPL-3.0", &allowed));
+}
+
+/// `1.95` and `1.95.0` as numbers to compare.
+fn version(text: &str) -> [u32; 2] {
+    let mut parts = text.split('.').map(|part| part.parse().expect("a number"));
+    [parts.next().expect("a major version"), parts.next().unwrap_or(0)]
+}
+
+#[test]
+fn no_dependency_needs_a_newer_compiler_than_the_crate_says() {
+    let printed = cargo(&["metadata", "--format-version=1", "--locked"]);
+    let metadata: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let oldest = |package: &serde_json::Value| Some(version(package["rust_version"].as_str()?));
+    let needs: BTreeMap<String, [u32; 2]> = packages
+        .iter()
+        .filter_map(|package| {
+            let (name, version) = (package["name"].as_str()?, package["version"].as_str()?);
+            Some((format!("{name} v{version}"), oldest(package)?))
+        })
+        .collect();
+    let ours: Vec<_> = packages.iter().filter(|package| package["source"].is_null()).collect();
+    assert!(ours.len() > 7 && needs.len() > 100, "{} of ours, {} in all", ours.len(), needs.len());
+    for package in ours {
+        let name = package["name"].as_str().expect("a name");
+        let says = oldest(package).unwrap_or_else(|| panic!("{name} says no rust-version"));
+        let listed = tree(&["--package", name, "--format", "{p}"]);
+        for line in listed.lines() {
+            let dependency = line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+            let needed = needs.get(&dependency).copied().unwrap_or_default();
+            assert!(needed <= says, "{name} says Rust {says:?}, {dependency} needs {needed:?}");
+        }
+    }
 }
