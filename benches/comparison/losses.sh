@@ -2,7 +2,7 @@
 # The paper's Table 5 with each loss tuned by itself: dm-ida with one objective after another, each searched on the validation classes
 # with the same budget (16 settings of 100 5-way tasks), then run on the novel ones, with IDA (one round) and without, at 5 ways and at
 # 20. A run that was cut off goes on where it was.
-# Usage: benches/comparison/losses.sh VAL.npz NOVEL.npz OUT_DIR [TASKS]   (WAYS="5 20", SHOTS="1 5", ROUNDS="1 0": which of them)
+# Usage: benches/comparison/losses.sh VAL.npz NOVEL.npz OUT_DIR [TASKS]   (WAYS="5 20", SHOTS="1 5", ROUNDS="1 0": which of them; TUNING=100: tasks of a search)
 # then   python3 benches/comparison/table.py OUT_DIR/results --reference mutual-information
 set -euo pipefail
 val=$1
@@ -53,7 +53,7 @@ for ways in ${WAYS:-5 20}; do
                 [ "$objective" = fisher-hybrid ] && fixed+=(--set dependence_weight=0)
                 preset=$presets/$objective.toml
                 [ -s "$preset" ] || "$handful" bench tune "$val" --part val --method dm-ida:equal-sizes "${fixed[@]}" \
-                    --shots "$shots" "${imbalance[@]}" --tasks 100 --seed 11 --search coordinate --budget 16 "${threads[@]}" \
+                    --shots "$shots" "${imbalance[@]}" --tasks "${TUNING:-100}" --seed 11 --search coordinate --budget 16 "${threads[@]}" \
                     "${grid[@]}" -o "$preset"
                 for rounds in ${ROUNDS:-1 0}; do
                     name=$objective

@@ -17,6 +17,8 @@ pub struct Block {
     pub body: String,
     /// Why it is not run: `<!-- not run: REASON -->` on the line above.
     pub not_run: Option<String>,
+    /// Whether it is Python's to run: `<!-- run by: python/tests/test_book.py -->` on the line above.
+    pub by_python: bool,
 }
 
 /// What comments of a page ask the tests for.
@@ -85,7 +87,8 @@ impl Page {
                     let ticks = bare.len() - bare.trim_start_matches('`').len();
                     let language = bare[ticks..].trim().to_owned();
                     let not_run = directive(above, "not run").map(str::to_owned);
-                    let block = Block { line: at + 1, language, body: String::new(), not_run };
+                    let by_python = directive(above, "run by") == Some("python/tests/test_book.py");
+                    let block = Block { line: at + 1, language, body: String::new(), not_run, by_python };
                     open = Some(("`".repeat(ticks), block));
                 }
                 None => above = line,
@@ -131,7 +134,7 @@ impl Page {
     pub fn hidden(&self) -> Vec<Block> {
         let block = |(line, text): (usize, &str)| {
             let body = format!("{}\n", directive(text, "then")?);
-            Some(Block { line, language: "sh".to_owned(), body, not_run: None })
+            Some(Block { line, language: "sh".to_owned(), body, not_run: None, by_python: false })
         };
         self.prose().into_iter().filter_map(block).collect()
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::datasets;
 use crate::support::{Array, images, npz};
 
 /// Classes, rows of each and columns of the made-up features: enough for 20-way tasks and for unequal class sizes.
@@ -24,9 +25,11 @@ pub fn put(name: &str, folder: &Path) {
         "photos" => photos(folder),
         "texts" => texts(folder),
         "shards" => shards(folder),
-        "images" => {
-            images::class_folders(folder);
-        }
+        "images" => class_folders(folder),
+        "network" => network(folder),
+        "cifar" => datasets::cifar(folder),
+        "birds" => datasets::birds(folder),
+        "characters" => datasets::characters(folder),
         "fixtures" => fixtures(folder),
         other => panic!("no setup is called {other:?}"),
     }
@@ -67,6 +70,20 @@ fn photos(folder: &Path) {
         }
     }
     add_truth(folder, &truth);
+}
+
+/// `images/` to train a network on, with classes of its own for each part.
+fn class_folders(folder: &Path) {
+    let images = images::class_folders(folder);
+    std::fs::rename(images.join("val/c6"), folder.join("c6")).expect("moved");
+    std::fs::create_dir(images.join("test")).expect("a folder");
+    std::fs::rename(folder.join("c6"), images.join("test/c6")).expect("moved");
+}
+
+/// A network of another program: any of the small ones that handful-vision is tested with.
+fn network(folder: &Path) {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../handful-vision/fixtures");
+    std::fs::copy(fixtures.join("pooled.onnx"), folder.join("network.onnx")).expect("a copy");
 }
 
 /// Reviews, and the sentence encoder of eight words that handful-vision is tested with.

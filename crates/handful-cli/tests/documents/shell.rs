@@ -64,6 +64,8 @@ pub fn run(page: &Page, programs: &Path) -> Report {
             .current_dir(folder.path())
             .env("PATH", path_with(programs))
             .env("HANDFUL_BUILT", env!("CARGO_BIN_EXE_handful"))
+            // The program that scripts of `benches` run.
+            .env("HANDFUL", "handful")
             .env("REPOSITORY", crate::markdown::root())
             .env("HANDFUL_WEIGHTS", folder.path().join(".weights"))
             .env("XDG_CACHE_HOME", folder.path().join(".cache"))
@@ -94,7 +96,7 @@ fn blocks(page: &Page) -> Vec<Block> {
     let mut all: Vec<Block> = page
         .blocks()
         .into_iter()
-        .filter(|block| ["sh", "console"].contains(&block.language.as_str()))
+        .filter(|block| ["sh", "console"].contains(&block.language.as_str()) && !block.by_python)
         .collect();
     all.extend(page.hidden());
     all.sort_by_key(|block| block.line);
