@@ -107,7 +107,7 @@ fn table(page: &StudyPage<'_>) -> Vec<Vec<String>> {
 
 /// What speaks for the differences, at one number of labelled rows.
 fn compared(scores: &[Score]) -> Vec<Vec<String>> {
-    let heading = ["", "difference", "p (t)", "p (flips)", "wins/ties/losses"];
+    let heading = ["", "difference", "p (t)", "p (flips)", "wins / ties / losses"];
     let mut lines = vec![heading.map(str::to_owned).to_vec()];
     for score in scores {
         let Some(difference) = score.difference else { continue };

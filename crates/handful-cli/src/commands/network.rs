@@ -123,7 +123,7 @@ mod opening {
                     eprintln!(
                         "handful: no network for photographs is here, so the small one that comes along looks at them; \
                          it was trained on 32-pixel pictures. `handful weights get efficientnet-lite0` fetches a better \
-                         one (19 MB)"
+                         one (17 MB)"
                     );
                     Ok(Backbone::shipped(wanted, device)?)
                 }

@@ -54,10 +54,7 @@ fn method(name: &str, presets: &[&str]) -> String {
     }
     page += "\n## Parameters\n\n";
     page += &parameters(name, presets);
-    let _ = write!(
-        page,
-        "\nValues that differ from the first preset are in bold. Change any with `--set`; `handful params {name}` prints them.\n"
-    );
+    let _ = write!(page, "\nChange any with `--set`; `handful params {name}` prints them.\n");
     page += &citations(name);
     page += &measured(name);
     page
@@ -70,7 +67,7 @@ fn citations(name: &str) -> String {
     if lines.is_empty() {
         String::new()
     } else {
-        format!("\n## Cite\n\n```bibtex\n{}\n```\n", lines.join("\n"))
+        format!("\n## Cite\n\n```text\n{}\n```\n", lines.join("\n"))
     }
 }
 
@@ -101,22 +98,25 @@ fn knowledge(name: &str, preset: &str) -> &'static str {
     }
 }
 
-/// Every parameter in every preset.
+/// Every parameter of the first preset, and what the others change: a column for each would not fit on a page.
 fn parameters(name: &str, presets: &[&str]) -> String {
-    let columns: Vec<Value> = presets
-        .iter()
-        .map(|preset| methods::build(name, Some(preset), &[]).expect("a preset that is there").params())
-        .collect();
-    let mut table = format!("| key | {} |\n|---|", presets.join(" | "));
-    table += &"---|".repeat(presets.len());
-    table.push('\n');
-    for (key, first) in columns[0].as_object().expect("parameters are an object") {
-        let cells = columns.iter().map(|column| {
-            let value = column.get(key).unwrap_or(&Value::Null);
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            if value == first { format!("`{text}`") } else { format!("**`{text}`**") }
-        });
-        let _ = writeln!(table, "| `{key}` | {} |", cells.collect::<Vec<_>>().join(" | "));
+    let read = |preset: &str| {
+        let params = methods::build(name, Some(preset), &[]).expect("a preset that is there").params();
+        params.as_object().expect("parameters are an object").clone()
+    };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let first = read(presets[0]);
+    let mut table = format!("| key | {} |\n|---|---|\n", presets[0]);
+    for (key, value) in &first {
+        let _ = writeln!(table, "| `{key}` | `{}` |", text(value));
+    }
+    if presets.len() > 1 {
+        table += "\n| preset | what it changes |\n|---|---|\n";
+    }
+    for preset in &presets[1..] {
+        let changed = read(preset).into_iter().filter(|(key, value)| first.get(key) != Some(value));
+        let changed: Vec<_> = changed.map(|(key, value)| format!("`{key}={}`", text(&value))).collect();
+        let _ = writeln!(table, "| {preset} | {} |", changed.join(", "));
     }
     table
 }

@@ -11,13 +11,13 @@ use super::Job;
 use super::review;
 use crate::error::CliError;
 
-/// Labelled rows of each class.
-const PER_CLASS: usize = 5;
+/// Labelled rows of each class; from five the promise below would accept nothing.
+const PER_CLASS: usize = 10;
 /// What is promised: twice what a user would ask for, since the small network behind these features cannot keep less.
 const MAX_ERROR: f64 = 0.1;
 const REVIEW: &str = "handful-demo-review.csv";
 
-/// Labels the table from five rows of each class, prints how right that was by credibility, writes the review file
+/// Labels the table from ten rows of each class, prints how right that was by credibility, writes the review file
 /// into the folder for temporary files.
 pub fn demonstrate(table: &FeatureTable, out: &mut dyn Write) -> Result<(), CliError> {
     let first = |(class, rows): (usize, &Vec<usize>)| {

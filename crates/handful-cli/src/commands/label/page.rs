@@ -135,7 +135,7 @@ fn summary(out: &mut String, job: &Job, max_error: Option<f64>) {
 }
 
 fn classes(out: &mut String, job: &Job) {
-    let names = ["class", "given", "rows", "share %", "certain", "mean probability"];
+    let names = ["class", "given", "rows", "share %", "certain", "mean proba\u{ad}bility"];
     let mut lines = vec![names.map(str::to_owned).to_vec()];
     let total = job.rejected.iter().filter(|rejected| !**rejected).count();
     for (class, name) in job.given.classes.iter().enumerate() {
