@@ -1,4 +1,4 @@
-//! The default rule: several members, weighed by what they get right of the given labels, and a head that learns from
+//! The default rule: several members, weighed by how well they predict labels left out, and a head that learns from
 //! their common opinion.
 //!
 //! ```text

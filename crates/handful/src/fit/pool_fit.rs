@@ -16,15 +16,19 @@
 //!
 //! Rows are handled in fixed blocks whose sums are added in order: the number of threads changes no bit.
 
+mod block;
+mod terms;
+
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use self::block::{Block, predict};
+use self::terms::{Terms, Totals};
 use super::head::Example;
 use crate::error::{ParamError, check_range};
 use crate::linalg::Matrix;
 use crate::linalg::product::{View, product};
 use crate::linalg::sums::squared_length;
-use crate::scalar::Scalar;
 use crate::simd::PaddedRows;
 
 /// Rows of a block; a block's predictions stay in the second-level cache.
@@ -171,28 +175,6 @@ impl PoolClassifier {
     }
 }
 
-/// One block of rows and what is recomputed for them at every step, class-major.
-struct Block<'a> {
-    rows: View<'a>,
-    count: usize,
-    kernel: Option<View<'a>>,
-    whitened: Option<View<'a>>,
-    logits: PaddedRows<f32>,
-    predictions: PaddedRows<f32>,
-    pull: PaddedRows<f32>,
-    log_normalizer: Vec<f32>,
-}
-
-/// What the blocks add up to before the second half of a step.
-struct Totals {
-    /// Sum of each class's predictions.
-    sizes: Vec<f32>,
-    /// `B' P`, class by class.
-    kernel: Vec<f32>,
-    /// `A' P`, class by class.
-    whitened: Vec<f32>,
-}
-
 struct Fit<'a> {
     params: &'a PoolFitParams,
     ways: usize,
@@ -309,178 +291,6 @@ impl<'a> Fit<'a> {
         let view = View::with_stride(residuals.as_slice(), self.ways, count, residuals.stride());
         product(gradient, self.dim, view, rows, true);
         value
-    }
-}
-
-/// Softmax, logits and their normaliser of some rows, class-major.
-fn predict(
-    rows: View<'_>,
-    count: usize,
-    weights: View<'_>,
-    bias: &[f32],
-) -> (PaddedRows<f32>, PaddedRows<f32>, Vec<f32>) {
-    let mut logits = PaddedRows::zeros(bias.len(), count);
-    let mut predictions = PaddedRows::zeros(bias.len(), count);
-    let mut log_normalizer = vec![0.0; logits.stride()];
-    score(rows, count, weights, bias, &mut logits);
-    f32::kernels().softmax(&logits, &mut predictions, &mut log_normalizer);
-    (predictions, logits, log_normalizer)
-}
-
-fn score(rows: View<'_>, count: usize, weights: View<'_>, bias: &[f32], logits: &mut PaddedRows<f32>) {
-    for (class, &bias) in bias.iter().enumerate() {
-        logits.row_mut(class)[..count].fill(bias);
-    }
-    let stride = logits.stride();
-    product(logits.as_mut_slice(), stride, weights, rows.transposed(), true);
-}
-
-impl Block<'_> {
-    fn predict(
-        &mut self,
-        weights: View<'_>,
-        bias: &[f32],
-        kernel_rank: usize,
-        whitened_rank: usize,
-    ) -> Totals {
-        score(self.rows, self.count, weights, bias, &mut self.logits);
-        f32::kernels().softmax(&self.logits, &mut self.predictions, &mut self.log_normalizer);
-        let ways = bias.len();
-        let predictions =
-            View::with_stride(self.predictions.as_slice(), ways, self.count, self.predictions.stride());
-        let sum = |class: usize| self.predictions.row(class)[..self.count].iter().sum();
-        let moment = |factor: Option<View<'_>>, rank: usize| {
-            let mut out = vec![0.0; if factor.is_some() { ways * rank } else { 0 }];
-            if let Some(factor) = factor {
-                product(&mut out, rank, predictions, factor, false);
-            }
-            out
-        };
-        Totals {
-            sizes: (0..ways).map(sum).collect(),
-            kernel: moment(self.kernel, kernel_rank),
-            whitened: moment(self.whitened, whitened_rank),
-        }
-    }
-
-    /// Turns predictions into residuals; returns their product with the rows, their sums, and the entropy term.
-    fn pull(&mut self, terms: &Terms<'_>, dim: usize) -> (Vec<f32>, Vec<f32>, f64) {
-        let (ways, count) = (self.predictions.rows(), self.count);
-        let stride = self.pull.stride();
-        if let Some(factor) = self.kernel {
-            let scaled = View::new(&terms.kernel_pull, ways, terms.kernel_rank);
-            product(self.pull.as_mut_slice(), stride, scaled, factor.transposed(), false);
-        }
-        if let Some(factor) = self.whitened {
-            let scaled = View::new(&terms.whitened_pull, ways, terms.whitened_rank);
-            product(self.pull.as_mut_slice(), stride, scaled, factor.transposed(), self.kernel.is_some());
-        }
-        let has_pull = self.kernel.is_some() || self.whitened.is_some();
-        let entropy = terms.params.conditional_entropy as f32 / terms.count;
-        let mut mean = vec![0.0f32; count];
-        let mut entropy_value = 0.0f64;
-        // logits <- g = dL/dp, up to what is the same for every class of a row.
-        for class in 0..ways {
-            let p = &self.predictions.row(class)[..count];
-            let constant = terms.constant[class];
-            let g = &mut self.logits.row_mut(class)[..count];
-            if entropy != 0.0 {
-                let mut sum = 0.0;
-                for ((g, p), normalizer) in g.iter_mut().zip(p).zip(&self.log_normalizer) {
-                    let log_p = *g - normalizer;
-                    sum -= p * log_p;
-                    *g = constant - entropy * log_p;
-                }
-                entropy_value += f64::from(entropy * sum);
-            } else {
-                g.fill(constant);
-            }
-            if has_pull {
-                g.iter_mut().zip(&self.pull.row(class)[..count]).for_each(|(g, pull)| *g += pull);
-            }
-            for ((mean, g), p) in mean.iter_mut().zip(&*g).zip(p) {
-                *mean += p * g;
-            }
-        }
-        let mut sums = vec![0.0f32; ways];
-        for (class, sum) in sums.iter_mut().enumerate() {
-            let g = &self.logits.row(class)[..count];
-            let residuals = &mut self.predictions.row_mut(class)[..count];
-            for ((residual, g), mean) in residuals.iter_mut().zip(g).zip(&mean) {
-                *residual *= g - mean;
-            }
-            *sum = residuals.iter().sum();
-        }
-        let mut gradient = vec![0.0; ways * dim];
-        let residuals =
-            View::with_stride(self.predictions.as_slice(), ways, count, self.predictions.stride());
-        product(&mut gradient, dim, residuals, self.rows, false);
-        (gradient, sums, entropy_value)
-    }
-}
-
-impl Totals {
-    fn add(mut self, other: Self) -> Self {
-        let add = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
-        add(&mut self.sizes, &other.sizes);
-        add(&mut self.kernel, &other.kernel);
-        add(&mut self.whitened, &other.whitened);
-        self
-    }
-}
-
-/// The terms that need every row, and what they pull each class by.
-struct Terms<'a> {
-    params: &'a PoolFitParams,
-    count: f32,
-    /// The part of dL/dp that is the same for every row.
-    constant: Vec<f32>,
-    kernel_pull: Vec<f32>,
-    whitened_pull: Vec<f32>,
-    kernel_rank: usize,
-    whitened_rank: usize,
-    value: f64,
-}
-
-impl<'a> Terms<'a> {
-    fn new(
-        params: &'a PoolFitParams,
-        count: f32,
-        totals: Totals,
-        (kernel_rank, whitened_rank): (usize, usize),
-        shares: Option<&[f32]>,
-    ) -> Self {
-        let ways = totals.sizes.len();
-        let marginal = params.marginal_entropy as f32;
-        let mut value = 0.0f64;
-        let mut constant = vec![0.0f32; ways];
-        for (constant, size) in constant.iter_mut().zip(&totals.sizes) {
-            let share = (size / count).max(f32::MIN_POSITIVE);
-            *constant = marginal * share.ln() / count;
-            value += f64::from(marginal * share * share.ln());
-        }
-        let match_weight = params.class_shares as f32;
-        for ((constant, size), share) in
-            constant.iter_mut().zip(&totals.sizes).zip(shares.into_iter().flatten())
-        {
-            let mean = (size / count).max(f32::MIN_POSITIVE);
-            *constant -= match_weight * share / mean / count;
-            value -= f64::from(match_weight * share * mean.ln());
-        }
-        let mut kernel_pull = totals.kernel;
-        let dependence = params.dependence as f32 / (count * count);
-        value -= f64::from(dependence * squared_length(&kernel_pull));
-        kernel_pull.iter_mut().for_each(|value| *value *= -2.0 * dependence);
-        let mut whitened_pull = totals.whitened;
-        let fisher = (params.fisher_dependence / ways as f64) as f32 / count;
-        for (class, moment) in whitened_pull.chunks_exact_mut(whitened_rank.max(1)).enumerate() {
-            let size = totals.sizes[class].max(1e-6);
-            let square = squared_length(moment);
-            value -= f64::from(fisher * square / size);
-            constant[class] += fisher * square / (size * size);
-            moment.iter_mut().for_each(|value| *value *= -2.0 * fisher / size);
-        }
-        Self { params, count, constant, kernel_pull, whitened_pull, kernel_rank, whitened_rank, value }
     }
 }
 

@@ -189,16 +189,17 @@ fn strangers(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What each member counted, where there are several.
+/// What each member counted, where there are several, the heaviest first.
 fn members(out: &mut dyn Write, job: &Job) -> std::io::Result<()> {
-    let members = &job.labelling.members;
+    let mut members: Vec<&Share> = job.labelling.members.iter().collect();
     if members.len() < 2 {
         return Ok(());
     }
+    members.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let share = |share: &Share| format!("{} {:.0} %", share.member.name(), 100.0 * share.weight);
-    let shares = members.iter().map(share).collect::<Vec<_>>().join(", ");
+    let shares = members.iter().copied().map(share).collect::<Vec<_>>().join(", ");
     let why = if members.iter().any(|share| share.right.is_some()) {
-        "by what they get right of labels left out"
+        "by how well they predict labels left out"
     } else {
         "as no label can be left out"
     };
