@@ -2,7 +2,7 @@
 
     pip install torch onnxruntime onnx onnxscript efficientnet_lite_pytorch
     cargo build --release -p handful-vision --example throughput
-    python benches/peers/throughput.py [--rounds 3] [--repeat 3]
+    python benches/peers/throughput.py [--rounds 3] [--repeat 3] [--network conv4]
 
 One thread each, one after the other, `--repeat` times; the best of each. Time is the processor's, user and system, so that it
 hardly depends on what else the machine does; it is the difference between a longer and a shorter run, so that neither reading
@@ -104,6 +104,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--network", help="this one alone")
     parser.add_argument("--only", help="internal: run one program")
     parser.add_argument("words", nargs="*")
     asked = parser.parse_args()
@@ -120,6 +121,8 @@ def main():
     again = [sys.executable, __file__, "--only"]
     print("images per second of one core's time (share of the system in it)")
     for name, size, batch, what in CASES:
+        if asked.network not in (None, name):
+            continue
         sizes = [str(size), str(batch)]
         programs = {
             "handful": lambda rounds: [example, name, *sizes, str(rounds), what],

@@ -4,7 +4,7 @@
 use burn::module::{Module, Param, ParamId, RunningState};
 use burn::tensor::{Device, Tensor};
 
-use crate::ops::{self, Activation, FixedNorm};
+use crate::ops::{self, Activation, FixedNorm, Layer};
 
 /// PyTorch's defaults.
 const EPSILON: f64 = 1e-5;
@@ -93,6 +93,11 @@ impl Conv {
         }
         let (padding, bias) = (self.zeros(&x), self.bias.as_ref().map(|bias| bias.val()));
         ops::conv2d_norm(x, self.weight.val(), bias, self.stride, padding, self.groups, norm.fixed())
+    }
+
+    /// The layer and the normalisation after it, for a network that is computed as one.
+    pub fn with_norm(&self, norm: &BatchNorm) -> Layer {
+        Layer { weight: self.weight.val(), stride: self.stride, norm: norm.fixed() }
     }
 
     /// The zeros around an image.

@@ -6,7 +6,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use crate::layers::{BatchNorm, Conv};
-use crate::ops::{self, Activation};
+use crate::ops::{self, Activation, InvertedBlock, InvertedNetwork};
 
 /// The number of features.
 pub const FEATURES: usize = 1280;
@@ -80,6 +80,16 @@ impl Block {
             None => x,
         }
     }
+
+    fn layers(&self) -> InvertedBlock {
+        let expand = self._expand_conv.as_ref().zip(self._bn0.as_ref());
+        InvertedBlock {
+            expand: expand.map(|(conv, norm)| conv.with_norm(norm)),
+            depthwise: self._depthwise_conv.with_norm(&self._bn1),
+            project: self._project_conv.with_norm(&self._bn2),
+            is_residual: self.keeps_shape,
+        }
+    }
 }
 
 /// An EfficientNet-Lite0 without its classifier.
@@ -115,8 +125,41 @@ impl EfficientNetLite0 {
 
     /// The last maps of images.
     pub fn maps(&self, images: Tensor<4>) -> Tensor<4> {
+        ops::inverted_maps(&images, || self.layers()).unwrap_or_else(|| self.maps_by_layer(images))
+    }
+
+    fn layers(&self) -> InvertedNetwork {
+        InvertedNetwork {
+            stem: self._conv_stem.with_norm(&self._bn0),
+            blocks: self._blocks.iter().map(Block::layers).collect(),
+            head: self._conv_head.with_norm(&self._bn1),
+        }
+    }
+
+    /// The same, layer after layer.
+    fn maps_by_layer(&self, images: Tensor<4>) -> Tensor<4> {
         let x = self._conv_stem.normalised(images, &self._bn0);
         let x = self._blocks.iter().fold(x, |x, block| block.forward(x));
         self._conv_head.normalised(x, &self._bn1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::Distribution;
+
+    use super::*;
+    use crate::tensors;
+
+    #[test]
+    fn all_layers_as_one_are_the_layers_one_after_the_other() {
+        let device = Device::flex();
+        let network = tensors::draw(EfficientNetLite0::new(&device), 1);
+        for [images, rows, columns] in [[2, 160, 150], [5, 32, 32]] {
+            let images = Tensor::random([images, 3, rows, columns], Distribution::Normal(0.0, 1.0), &device);
+            let expected = tensors::values_of(&network.maps_by_layer(images.clone()));
+            assert!(expected.iter().any(|&value| value > 0.0), "something is left to compare");
+            assert_eq!(tensors::values_of(&network.maps(images)), expected, "{rows} x {columns}");
+        }
     }
 }

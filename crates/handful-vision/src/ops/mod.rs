@@ -15,6 +15,10 @@ mod descent;
 mod ending;
 mod geometry;
 mod host;
+#[cfg(target_arch = "x86_64")]
+mod inverted;
+#[cfg(target_arch = "x86_64")]
+mod lanes;
 mod norm;
 mod panels;
 mod pool;
@@ -94,6 +98,7 @@ pub fn conv2d(
 }
 
 /// Batch normalisation by running statistics, then an activation.
+#[derive(Clone)]
 pub struct FixedNorm {
     /// γ, β, mean and variance.
     pub parameters: [Tensor<1>; 4],
@@ -127,6 +132,50 @@ pub fn conv2d_norm(
     } else {
         convolve_plain::<Depthwise>(x, weight, stride, padding, Some(&ending))
     }
+}
+
+/// A convolution without bias, padded as TensorFlow does, and the normalisation after it.
+pub struct Layer {
+    /// `[filters, channels / groups, kernel, kernel]`.
+    pub weight: Tensor<4>,
+    /// The stride.
+    pub stride: usize,
+    /// What follows.
+    pub norm: FixedNorm,
+}
+
+/// An inverted residual block.
+pub struct InvertedBlock {
+    /// Widens by a kernel of one pixel, where the block does.
+    pub expand: Option<Layer>,
+    /// A kernel for each channel.
+    pub depthwise: Layer,
+    /// Narrows by a kernel of one pixel.
+    pub project: Layer,
+    /// Whether what comes in is added to what goes out.
+    pub is_residual: bool,
+}
+
+/// A network of such blocks, without its pooling.
+pub struct InvertedNetwork {
+    /// The first convolution.
+    pub stem: Layer,
+    /// The blocks.
+    pub blocks: Vec<InvertedBlock>,
+    /// The last convolution, of one pixel.
+    pub head: Layer,
+}
+
+/// The last maps of images, where all layers can be computed as one: on the CPU, if it has AVX2, and outside training.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
+pub fn inverted_maps(images: &Tensor<4>, network: impl FnOnce() -> InvertedNetwork) -> Option<Tensor<4>> {
+    #[cfg(target_arch = "x86_64")]
+    if !images.is_autodiff() && is_cpu(&images.device()) {
+        let instructions = wide::Instructions::here();
+        let can = instructions != wide::Instructions::Plain;
+        return can.then(|| inverted::maps(instructions, images.clone(), &network()));
+    }
+    None
 }
 
 /// What [`batch_norm_train`] gives.

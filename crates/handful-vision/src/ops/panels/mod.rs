@@ -6,8 +6,6 @@
 //! that neither threads nor places change a bit. Processors without AVX2 take [`handful::linalg::product`].
 
 #[cfg(target_arch = "x86_64")]
-mod lanes;
-#[cfg(target_arch = "x86_64")]
 mod tile;
 
 use handful::linalg::product::{View, product};

@@ -1,6 +1,6 @@
 //! The inner loop: some rows of weights by some vectors of columns, all sums in registers.
 
-use super::lanes::{Avx2, Avx512, Lanes};
+use super::super::lanes::{Avx2, Avx512, Lanes};
 
 /// Rows and vectors of a tile: with the vectors of a row of `x` and one weight, as many as there are registers.
 pub(super) const AVX2: (usize, usize) = (6, 2);
