@@ -74,6 +74,9 @@ pub enum StudyError {
         /// Why.
         source: TaskError,
     },
+    /// A method was trained on features of another network.
+    #[error(transparent)]
+    Features(TaskError),
     /// The threads could not be started.
     #[error("cannot start {threads} threads: {reason}")]
     Threads {
@@ -207,6 +210,10 @@ impl<'a> Study<'a> {
         range: Range<usize>,
         solved: &(dyn Fn(&Entrant) + Sync),
     ) -> Result<Vec<Solved>, StudyError> {
+        if let Some(embedder) = self.table.embedder() {
+            let mut methods = entrants.iter().map(|entrant| &entrant.method);
+            methods.try_for_each(|method| method.check_embedder(embedder)).map_err(StudyError::Features)?;
+        }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(self.threads)
             .build()

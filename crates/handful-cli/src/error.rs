@@ -80,7 +80,7 @@ impl From<ParamError> for CliError {
 impl From<StudyError> for CliError {
     fn from(error: StudyError) -> Self {
         match error {
-            StudyError::Task { .. } => Self::usage(error),
+            StudyError::Task { .. } | StudyError::Features(_) => Self::usage(error),
             other => Self::Failed(other.to_string()),
         }
     }

@@ -77,6 +77,72 @@ fn what_was_trained_embeds_and_solves_tasks_and_nothing_else() {
     bench(&table, &format!("protonet:{}", text(&head))).refused_with(&["is a head of r2d2"]);
 }
 
+#[test]
+fn a_head_refuses_features_of_another_network_that_have_its_dimensions() {
+    let folder = tempdir().expect("a folder");
+    let images = images(folder.path());
+    let of = |name: &str| folder.path().join(name);
+    let short = ["--backbone", "conv4", "--size", "16", "--epochs", "1", "--batch", "4"];
+    for seed in ["1", "2"] {
+        let run = of(&format!("network-{seed}"));
+        handful(&[&["train", text(&images), "-o", text(&run), "--seed", seed][..], &short].concat())
+            .succeeded();
+        for (part, extension) in [("base", "npz"), ("val", "npz"), ("val", "safetensors"), ("val", "csv")] {
+            let (table, weights) = (of(&format!("{part}-{seed}.{extension}")), run.join(BEST));
+            let embed =
+                ["embed", text(&images), "--part", part, "--weights", text(&weights), "-o", text(&table)];
+            handful(&embed).succeeded();
+        }
+    }
+    let train = |validation: &Path, output: &Path| {
+        let small = "--system r2d2 --ways 3 --queries 3 --steps 2 --validation-tasks 4".split(' ');
+        let base = of("base-1.npz");
+        let paths = ["train", text(&base), "--validation", text(validation), "-o", text(output)];
+        handful(&paths.into_iter().chain(small).collect::<Vec<_>>())
+    };
+    train(&of("val-2.npz"), &of("mixed")).refused(&["conv4 at 16 px", "from the same network"]);
+    train(&of("val-1.npz"), &of("head")).succeeded();
+    let frozen = format!("r2d2:{}", text(&of("head").join(BEST)));
+    handful(&args("r2d2", text(&images), text(&of("run")))).succeeded();
+    let through = format!("r2d2:{}", text(&of("run").join(HEAD)));
+    let bench = |table: &str, method: &str| {
+        let fixed = "--ways 3 --queries 3 --tasks 5 --method".split(' ');
+        let table = of(table);
+        handful(&["bench", text(&table)].into_iter().chain(fixed).chain([method]).collect::<Vec<_>>())
+    };
+    bench("val-1.npz", &frozen).succeeded();
+    for table in ["val-2.npz", "val-2.safetensors"] {
+        bench(table, &frozen).refused(&[
+            "r2d2",
+            "its head is for features of conv4 at 16 px",
+            "these are of",
+        ]);
+    }
+    bench("val-1.npz", &through).refused(&["its head is for features of the network trained with it"]);
+    // What does not say where it is from is taken as it is.
+    bench("val-2.csv", &frozen).succeeded();
+}
+
+#[test]
+fn rotations_come_before_mixup_and_go_on_where_they_were() {
+    let folder = tempdir().expect("a folder");
+    let images = images(folder.path());
+    let of = |name: &str| folder.path().join(name);
+    let train = |output: &Path, more: &str| {
+        let fixed = "--backbone conv4 --size 16 --batch 4 --cosine 2".split(' ').chain(more.split(' '));
+        handful(&["train", text(&images), "-o", text(output)].into_iter().chain(fixed).collect::<Vec<_>>())
+    };
+    train(&of("whole"), "--rotations --epochs 2").succeeded();
+    train(&of("parts"), "--rotations --epochs 1").succeeded();
+    train(&of("parts"), "--rotations --epochs 2 --resume --schedule cosine").succeeded();
+    let weights = text(&of("whole").join(BEST)).to_owned();
+    train(&of("mixed"), &format!("--mixup 2 --epochs 1 --begin-with {weights}")).succeeded();
+    let [rotated, mixed] = ["whole", "mixed"].map(|run| std::fs::read(of(run).join(BEST)).expect("weights"));
+    assert!(rotated != mixed);
+    train(&of("both"), "--rotations --mixup 2 --epochs 1").refused(&["rotations", "--begin-with"]);
+    train(&of("turned"), "--rotations --turns 0.5 --epochs 1").refused(&["neither mixup nor turns"]);
+}
+
 /// Class folders without any to validate on.
 fn base_only(root: &Path) -> PathBuf {
     let images = images(root);
@@ -94,6 +160,9 @@ fn wrong_arguments_are_one_sentence() {
     };
     run("nonsense", &whole, &[]).refused(&["nonsense", "protonet", "maml"]);
     run("maml", &whole, &["--set", "inner_rate=0"]).refused(&["inner rate is 0", "above 0"]);
+    let mut wide = args("maml", text(&whole), text(&output));
+    wide[5] = "resnet12";
+    handful(&wide).refused_with(&["backbone is resnet12", "second_order=false"]);
     run("maml", &whole, &["--set", "depth=3"]).refused(&["depth", "inner_steps"]);
     run("protonet", &whole, &["--evaluate-tasks", "5"]).refused(&["novel"]);
     let bare = folder.path().join("bare");

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use handful::embedder::Embedder;
 use handful::methods::trained::Head;
 
 use crate::heads::parse_head;
@@ -11,7 +12,13 @@ use crate::{DataError, FeatureTable, TableFormat, parse_table};
 /// The table, read from the program itself.
 pub fn features() -> Result<FeatureTable, DataError> {
     const BYTES: &[u8] = include_bytes!("../assets/cifar-fs-novel.compact.npz");
-    parse_table(TableFormat::Npz, Path::new("<cifar-fs-novel.compact.npz>"), BYTES)
+    let table = parse_table(TableFormat::Npz, Path::new("<cifar-fs-novel.compact.npz>"), BYTES)?;
+    Ok(table.with_embedder(Some(embedder())))
+}
+
+/// The network that comes along, which the table and the heads are of.
+pub fn embedder() -> Embedder {
+    Embedder { network: "compact at 32 px, mirrored too".into(), weights: "2b246f41373a".into() }
 }
 
 /// Systems trained on the base classes of the same dataset through the same network: system, shots, file.
@@ -46,7 +53,7 @@ pub fn head(system: &str, shots: usize) -> Result<Head, DataError> {
     let path = Path::new(&path);
     let (.., bytes) =
         chosen.ok_or_else(|| DataError::content(path, "no such head comes with the program"))?;
-    parse_head(path, bytes)
+    Ok(parse_head(path, bytes)?.with_embedder(embedder()))
 }
 
 /// Whether a table is the one that comes with the program, on whose base classes the heads were trained.

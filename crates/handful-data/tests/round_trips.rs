@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use handful::embedder::Embedder;
 use handful_data::{FeatureTable, OpenOptions, open_table, read_table, write_table};
 use proptest::prelude::*;
 
@@ -62,6 +63,21 @@ fn tables_without_classes_or_ids_stay_so() {
         let path = folder.path().join(format!("bare.{extension}"));
         write_table(&path, &source).unwrap();
         assert_same(&source, &read_table(&path).unwrap(), extension);
+    }
+}
+
+#[test]
+fn the_network_goes_along_where_there_is_room_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let embedder = Embedder::new("conv4 at 32 px", "0123456789abcdef");
+    let source =
+        table_of(folder.path(), "id,label,a\nx,u,1\ny,v,2\n", None).with_embedder(Some(embedder.clone()));
+    assert_eq!(source.select(&[1]).unwrap().embedder(), Some(&embedder));
+    for extension in EXTENSIONS {
+        let path = folder.path().join(format!("of.{extension}"));
+        write_table(&path, &source).unwrap();
+        let expected = matches!(extension, "npz" | "safetensors").then_some(&embedder);
+        assert_eq!(read_table(&path).unwrap().embedder(), expected, "{extension}");
     }
 }
 

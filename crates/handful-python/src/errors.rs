@@ -50,7 +50,7 @@ pub fn of_model(error: ModelError) -> PyErr {
 /// A study that ended early.
 pub fn of_study(error: StudyError) -> PyErr {
     match error {
-        StudyError::Task { .. } => PyValueError::new_err(error.to_string()),
+        StudyError::Task { .. } | StudyError::Features(_) => PyValueError::new_err(error.to_string()),
         other => PyRuntimeError::new_err(other.to_string()),
     }
 }

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use burn::tensor::{Device, Tensor, TensorData};
+use handful::embedder::Embedder;
 use handful::parts::PartKind;
 use handful_data::datasets::Image;
 use serde::{Deserialize, Serialize};
@@ -255,6 +256,11 @@ impl Backbone {
         text
     }
 
+    /// What features of it carry; a network that is still in training has no weights to name.
+    pub fn embedder(&self) -> Option<Embedder> {
+        (!self.sha256.is_empty()).then(|| Embedder::new(self.description(), &self.sha256))
+    }
+
     /// A digest of everything that decides what an image becomes.
     pub fn fingerprint(&self) -> String {
         let layer = match &self.engine {
@@ -477,6 +483,14 @@ mod tests {
         assert_ne!(maps.fingerprint(), plain.fingerprint());
         let both = Wanted { mirrored: true, parts: Some(PartKind::Maps), ..Wanted::default() };
         assert!(Backbone::shipped(both, &cpu).expect_err("not both").to_string().contains("--mirror"));
+    }
+
+    #[test]
+    fn the_table_that_comes_along_is_of_the_network_that_does() {
+        let cpu = device("cpu").expect("always there");
+        let wanted = Wanted { mirrored: true, ..Wanted::default() };
+        let embedder = Backbone::shipped(wanted, &cpu).expect("whole").embedder();
+        assert_eq!(embedder, Some(handful_data::shipped::embedder()));
     }
 
     #[test]

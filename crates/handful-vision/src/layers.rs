@@ -86,6 +86,12 @@ impl Conv {
         ops::conv2d(x, self.weight.val(), bias, self.stride, padding, self.groups)
     }
 
+    /// Applies the layer without its bias: how its output changes with its input.
+    pub fn without_bias(&self, x: Tensor<4>) -> Tensor<4> {
+        let padding = self.zeros(&x);
+        ops::conv2d(x, self.weight.val(), None, self.stride, padding, self.groups)
+    }
+
     /// Applies the layer and the normalisation after it.
     pub fn normalised(&self, x: Tensor<4>, norm: &BatchNorm) -> Tensor<4> {
         if x.is_autodiff() {
@@ -177,6 +183,11 @@ impl BatchNorm {
     pub fn with_epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
         self
+    }
+
+    /// ε.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
     }
 
     /// What the layer does outside training.

@@ -5,6 +5,7 @@
 
 pub mod backbone;
 pub mod device;
+mod dual;
 pub mod embedding;
 pub mod episodes;
 pub mod error;

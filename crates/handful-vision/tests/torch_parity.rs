@@ -79,8 +79,7 @@ fn wrn_of_s2m2_equals_pytorch() {
 fn two_steps_of_training_conv4_equal_pytorch() {
     let device = Device::flex().autodiff();
     let arrays = fixture("conv4_sgd");
-    let model =
-        Model { network: Network::Conv4(Conv4::new(4, &device)), classifier: Linear::new(16, 5, &device) };
+    let model = Model::linear(Network::Conv4(Conv4::new(4, &device)), Linear::new(16, 5, &device));
     let (mut model, misfits) = tensors::apply(model, &with_prefix(&arrays, "weights."));
     assert_eq!(misfits, []);
     let mut sgd = Sgd::new(0.9, 5e-4);

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod differentiation;
+pub mod embedder;
 pub mod error;
 pub mod fit;
 pub mod graph;

@@ -24,7 +24,7 @@ mod work;
 use std::path::PathBuf;
 
 use handful::error::ParamError;
-use handful::methods::METHODS;
+use handful::methods::{METHODS, Method};
 use handful::parts::PartKind;
 use handful_data::{DataError, EpisodeSampler, FeatureTable};
 
@@ -265,10 +265,13 @@ fn unfit(cell: &Cell, table: &FeatureTable) -> Option<String> {
         ),
         (system, Some(Learnt::Head(source))) => {
             // A head that cannot be read is an error where it is used.
-            let trained = source.read(system).ok()?.facts().dim;
-            (trained != table.dim()).then(|| {
-                format!("its head was learnt on features of {trained} dimensions, these have {}", table.dim())
-            })
+            let head = source.read(system).ok()?;
+            let trained = head.facts().dim;
+            if trained != table.dim() {
+                let dim = table.dim();
+                return Some(format!("its head was learnt on features of {trained} dimensions, these have {dim}"));
+            }
+            table.embedder().and_then(|embedder| head.check_embedder(embedder).err()).map(|error| error.to_string())
         }
         _ => None,
     }

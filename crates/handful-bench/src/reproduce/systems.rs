@@ -184,9 +184,13 @@ impl Systems {
             return Ok(Learnt::Elsewhere(result));
         }
         if usage(system).is_none_or(|(_, usage)| usage != Use::Head) {
+            let training = if system == "s2m2" {
+                "--rotations, then --mixup".into()
+            } else {
+                format!("--system {system}")
+            };
             return Err(format!(
-                "it needs a network trained by `handful train DATASET --system {system}`, and its {} with --system \
-                 {system}=FILE",
+                "it needs a network trained by `handful train DATASET {training}`, and its {} with --system {system}=FILE",
                 if usage(system).is_some_and(|(_, usage)| usage == Use::Images) {
                     "result (.json)"
                 } else {

@@ -1,5 +1,6 @@
 //! Planning, running and resuming on made-up features.
 
+use handful::embedder::Embedder;
 use handful_data::synthetic::SyntheticSpec;
 
 use super::*;
@@ -132,6 +133,13 @@ fn systems_have_cells_for_what_is_there_and_a_reason_for_what_is_not() {
     let said = |what: &str| skipped.iter().any(|part| part.reason.contains(what));
     assert!(said("--system s2m2=FILE") && said("--system maml=FILE") && said("embed --maps"), "{skipped:?}");
     assert!(said("embed --views"), "{skipped:?}");
+
+    // As many dimensions are not enough.
+    let elsewhere = shipped.clone().with_embedder(Some(Embedder::new("conv4", "0123456789ab")));
+    let inputs_elsewhere = Inputs { table: &elsewhere, cross: None, own: &own };
+    let (more, without) = super::cells(Target::Table4, &plan, &inputs_elsewhere).expect("a plan");
+    assert!(more.iter().all(|cell| cell.row != "leo"));
+    assert!(without.iter().any(|part| part.reason.contains("these are of conv4")), "{without:?}");
 
     // What was measured elsewhere is stored as it is, and no rival of rows that have tasks.
     cells.retain(|cell| cell.table == "table3" && cell.column == "1-shot");

@@ -139,8 +139,7 @@ mod opening {
 
     /// The networks in a few words, with the beginning of the digests of their weights.
     pub fn describe(networks: &[Backbone]) -> String {
-        let words =
-            networks.iter().map(|network| format!("{} ({})", network.description(), &network.sha256()[..12]));
+        let words = networks.iter().filter_map(Backbone::embedder).map(|embedder| embedder.to_string());
         words.collect::<Vec<_>>().join(" + ")
     }
 }

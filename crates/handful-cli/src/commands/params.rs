@@ -33,7 +33,7 @@ pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
             let shipped: String = shipped::heads(entry.name).map(|shots| format!(", {shots}-shot")).collect();
             writeln!(out, "{:width$}   {}{shipped}", entry.name, entry.about)?;
         }
-        writeln!(out, "\ntrained with a network of its own by `handful train DATASET --system`")?;
+        writeln!(out, "\ntrained with a network of its own by `handful train DATASET`")?;
         for (name, about) in [
             (
                 "maml",
@@ -41,9 +41,8 @@ pub fn run(args: &ParamsArgs) -> Result<(), CliError> {
             ),
             (
                 "s2m2",
-                "S2M2_R (Mangla et al. 2020): `baseline-pp` on a network of rotations and manifold mixup",
+                "S2M2_R (Mangla et al. 2020): `baseline-pp` on a network of `--rotations`, then `--mixup`",
             ),
-            ("epnet", "EPNet (Rodriguez et al. 2020): the method `epnet` on a network trained through it"),
         ] {
             writeln!(out, "{name:width$}   {about}")?;
         }

@@ -79,6 +79,12 @@ pub struct TrainArgs {
     /// Mix images in pairs, at a place of the network drawn for each step, with shares from Beta(ALPHA, ALPHA); as 2
     #[arg(long, value_name = "ALPHA")]
     mixup: Option<f64>,
+    /// Show every image in all four turns, and learn which one it is beside its class, as S2M2_R begins
+    #[arg(long)]
+    rotations: bool,
+    /// Classify features of length 1, by scores times this, as 2; without it by a linear classifier of them as they are
+    #[arg(long, value_name = "FACTOR")]
+    cosine: Option<f64>,
     /// Learn from an earlier training too: its last.safetensors
     #[arg(long, value_name = "FILE")]
     teacher: Option<PathBuf>,
@@ -145,6 +151,8 @@ impl TrainArgs {
         settings.augmentation.turns = self.turns.unwrap_or(settings.augmentation.turns);
         settings.averaging = self.averaging.unwrap_or(settings.averaging);
         settings.mixup = self.mixup.unwrap_or(settings.mixup);
+        settings.rotations |= self.rotations;
+        settings.cosine = self.cosine.unwrap_or(settings.cosine);
         settings.distillation = teacher.map(|teacher| Distillation {
             weight: self.distillation,
             temperature: self.temperature,

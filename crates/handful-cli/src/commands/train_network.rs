@@ -125,8 +125,9 @@ fn maml(set: &[String]) -> Result<Maml, CliError> {
         let Some(place) = constants.get_mut(&key) else {
             return Err(CliError::Usage(format!("--set {key}: maml has no such constant; it has {known}")));
         };
-        *place = serde_json::from_str(&text)
-            .map_err(|_| CliError::Usage(format!("--set {key}={text}: it must be a number")))?;
+        *place = serde_json::from_str(&text).map_err(|_| {
+            CliError::Usage(format!("--set {key}={text}: it must be a number, or true or false"))
+        })?;
     }
     let maml: Maml = serde_json::from_value(Value::Object(constants))
         .map_err(|error| CliError::Usage(format!("--set: {error}")))?;

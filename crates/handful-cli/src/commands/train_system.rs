@@ -135,6 +135,15 @@ pub fn run(args: &TrainArgs, name: &str) -> Result<(), CliError> {
             validation.dim()
         )));
     }
+    if let (Some(of_base), Some(of_validation)) = (base.embedder(), validation.embedder())
+        && !of_base.agrees(of_validation)
+    {
+        return Err(CliError::Usage(format!(
+            "{} is of {of_base}, {} of {of_validation}: they must come from the same network",
+            base.path().display(),
+            validation.path().display(),
+        )));
+    }
     let shared = base.class_names().iter().find(|name| validation.class_names().contains(name));
     if let Some(class) = shared {
         return Err(CliError::Usage(format!(

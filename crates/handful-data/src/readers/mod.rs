@@ -43,6 +43,7 @@ pub(crate) use image_column::{has_images, read_images};
 pub(crate) use labels::sibling;
 #[cfg(feature = "tables")]
 pub(crate) use parquet::CLASS_NAMES_KEY;
+pub(crate) use raw_table::EMBEDDER;
 use raw_table::{Labels, RawTable};
 pub(crate) use records::{Records, Separator};
 use sha2::{Digest, Sha256};

@@ -38,6 +38,7 @@ pub(crate) fn open(path: &Path) -> Result<RawTable, DataError> {
         ids: None,
         notes: Vec::new(),
         parts: None,
+        embedder: None,
     })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Looked for: `features` (float, `[n, d]`), optional `labels` (whole numbers or text, `[n]`), optional `ids` or
 //! `records` (`[n]`), optional `class_names` (text, by label), optional `maps` or `views` (float, `[n, vectors, d]`), which
-//! `embed --maps` and `embed --views` keep.
+//! `embed --maps` and `embed --views` keep, optional `network` (two texts: what computed the features, and the digest of its
+//! weights).
 
 use std::{io::Cursor, path::Path};
 
@@ -12,7 +13,7 @@ use zip::ZipArchive;
 use super::{
     archive::read_zip_member,
     npy,
-    raw_table::{KnownNames, Labels, RawTable},
+    raw_table::{EMBEDDER, KnownNames, Labels, RawTable, embedder_of_texts},
 };
 use crate::{arrays::RawArray, error::DataError, table::RowParts};
 
@@ -38,6 +39,11 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<RawTable, DataError> {
             table.parts = Some(archive.with_array(kind.name(), |array| parts_of_array(path, kind, array))?);
             break;
         }
+    }
+    if archive.names().iter().any(|name| name == EMBEDDER) {
+        // Somebody else's array of that name may hold anything.
+        let texts = archive.with_array(EMBEDDER, |array| array.to_texts(path, EMBEDDER));
+        table.embedder = texts.ok().and_then(|texts| embedder_of_texts(&texts));
     }
     Ok(table)
 }

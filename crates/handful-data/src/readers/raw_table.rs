@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use handful::Matrix;
+use handful::embedder::Embedder;
 
 use super::labels::{check_names_differ, classes_of_integers};
 use crate::{
@@ -13,6 +14,17 @@ use crate::{
     labels::alike,
     table::{ClassIndex, FeatureStore, FeatureTable, RowParts, TableParts},
 };
+
+/// Under this name we store which network computed the features: what it is, and the digest of its weights.
+pub(crate) const EMBEDDER: &str = "network";
+
+/// The two texts under that name; others of the name are somebody else's and say nothing to us.
+pub(crate) fn embedder_of_texts(texts: &[String]) -> Option<Embedder> {
+    match texts {
+        [network, weights] => Some(Embedder { network: network.clone(), weights: weights.clone() }),
+        _ => None,
+    }
+}
 
 /// Names under which people store features, most telling first.
 const FEATURE_NAMES: &[&str] = &[
@@ -57,6 +69,8 @@ pub(crate) struct RawTable {
     pub notes: Vec<String>,
     /// What the rows are made of.
     pub parts: Option<RowParts>,
+    /// The network that computed the features.
+    pub embedder: Option<Embedder>,
 }
 
 impl RawTable {
@@ -69,6 +83,7 @@ impl RawTable {
             ids: None,
             notes: Vec::new(),
             parts: None,
+            embedder: None,
         }
     }
 
@@ -106,7 +121,8 @@ impl RawTable {
             ids: self.ids,
             classes,
             notes,
-        })?;
+        })?
+        .with_embedder(self.embedder);
         match self.parts {
             Some(parts) => table.with_parts(parts),
             None => Ok(table),

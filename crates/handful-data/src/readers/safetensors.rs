@@ -1,7 +1,8 @@
 //! Safetensors: a JSON header with the place of each tensor, then the bytes.
 //!
 //! Looked for: a float tensor `features` `[n, d]`, an optional integer tensor `labels` `[n]`, and in the file's
-//! metadata `class_names` and `ids`, each a JSON list of text. The features are mapped, not read.
+//! metadata `class_names`, `ids` and `network` (what computed the features, and the digest of its weights), each a JSON list of
+//! text. The features are mapped, not read.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -13,7 +14,7 @@ use serde::{
 
 use super::{
     npz::{labels_of_array, texts_of_array},
-    raw_table::{KnownNames, RawTable},
+    raw_table::{EMBEDDER, KnownNames, RawTable, embedder_of_texts},
 };
 use crate::{
     arrays::{ElementKind, ElementType, Order, RawArray},
@@ -129,6 +130,8 @@ fn read_with(
         (None, Some(name)) => Some(texts_of_array(path, name, &header.array(path, bytes, name)?.0)?),
         (None, None) => None,
     };
+    // Somebody else's metadata of that name may hold anything.
+    table.embedder = header.list(path, EMBEDDER).ok().flatten().and_then(|texts| embedder_of_texts(&texts));
     Ok(table)
 }
 

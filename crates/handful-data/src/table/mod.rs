@@ -15,6 +15,7 @@ use std::{
 
 pub use classes::ClassIndex;
 use handful::Matrix;
+use handful::embedder::Embedder;
 pub use parts::RowParts;
 pub(crate) use store::{FeatureStore, MappedFeatures, map_file};
 pub use summary::{ClassSummary, TableSummary};
@@ -32,6 +33,7 @@ pub struct FeatureTable {
     classes: Arc<ClassIndex>,
     notes: Vec<String>,
     parts: Option<RowParts>,
+    embedder: Option<Embedder>,
 }
 
 /// What a reader hands over to become a [`FeatureTable`]; checked there once for every format.
@@ -84,6 +86,7 @@ impl FeatureTable {
             classes: Arc::new(classes),
             notes,
             parts: None,
+            embedder: None,
         })
     }
 
@@ -156,6 +159,17 @@ impl FeatureTable {
             return Err(DataError::LengthMismatch { path: self.path, features, what, other });
         }
         Ok(Self { parts: Some(parts), ..self })
+    }
+
+    /// The network that computed the features, where the file says so.
+    pub fn embedder(&self) -> Option<&Embedder> {
+        self.embedder.as_ref()
+    }
+
+    /// The same table with the network that computed it.
+    #[must_use]
+    pub fn with_embedder(self, embedder: Option<Embedder>) -> Self {
+        Self { embedder, ..self }
     }
 
     /// SHA-256 of the file's bytes (of the features' bytes for a table made in code), in hexadecimal.
@@ -271,7 +285,7 @@ impl FeatureTable {
             notes: self.notes.clone(),
         })?;
         let parts = self.parts.as_ref().map(|parts| parts.select(rows));
-        Ok(Self { parts, ..table })
+        Ok(Self { parts, embedder: self.embedder.clone(), ..table })
     }
 
     /// The same table with other classes.

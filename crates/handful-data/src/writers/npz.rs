@@ -6,12 +6,13 @@ use std::{
     path::Path,
 };
 
+use handful::embedder::Embedder;
 use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use super::{labels, npy};
-use crate::{atomic::write_file, error::DataError, table::FeatureTable};
+use crate::{atomic::write_file, error::DataError, readers::EMBEDDER, table::FeatureTable};
 
-/// Writes `features`, and where the table has them `labels`, `class_names`, `ids`, and `maps` or `views`.
+/// Writes `features`, and where the table has them `labels`, `class_names`, `ids`, `maps` or `views`, and `network`.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
     write_as(path, table, CompressionMethod::Stored, false)
 }
@@ -49,6 +50,10 @@ fn write_as(
         if let Some(parts) = table.parts() {
             archive.start_file(format!("{}.npy", parts.kind().name()), options).map_err(broken)?;
             npy::parts(path, parts, half, &mut archive)?;
+        }
+        if let Some(Embedder { network, weights }) = table.embedder() {
+            archive.start_file(format!("{EMBEDDER}.npy"), options).map_err(broken)?;
+            npy::texts(path, &[network, weights], &mut archive)?;
         }
         archive.finish().map_err(broken)?;
         out.error.map_or(Ok(()), |error| Err(DataError::write(path, error)))

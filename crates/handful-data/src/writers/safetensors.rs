@@ -2,10 +2,11 @@
 
 use std::{io::Write, path::Path};
 
+use handful::embedder::Embedder;
 use serde_json::json;
 
 use super::{labels, write_features};
-use crate::{atomic::write_file, error::DataError, table::FeatureTable};
+use crate::{atomic::write_file, error::DataError, readers::EMBEDDER, table::FeatureTable};
 
 /// Writes the file.
 pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> {
@@ -24,6 +25,9 @@ pub(super) fn write(path: &Path, table: &FeatureTable) -> Result<(), DataError> 
     }
     if let Some(ids) = table.ids() {
         metadata.insert("ids".into(), json!(json!(ids).to_string()));
+    }
+    if let Some(Embedder { network, weights }) = table.embedder() {
+        metadata.insert(EMBEDDER.into(), json!(json!([network, weights]).to_string()));
     }
     if !metadata.is_empty() {
         header.insert("__metadata__".into(), metadata.into());

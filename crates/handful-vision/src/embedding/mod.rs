@@ -10,6 +10,7 @@ mod join;
 use std::path::{Path, PathBuf};
 
 use handful::Matrix;
+use handful::embedder::Embedder;
 use handful_data::datasets::ImageDataset;
 use handful_data::{ClassIndex, DataError, FeatureTable, RowParts};
 
@@ -129,6 +130,7 @@ pub fn embed_images(
         _ => table(name, dataset, &images, rows)?,
     };
     let bad = bad.collect();
+    let table = table.with_embedder(Embedder::joined(networks.iter().filter_map(Backbone::embedder)));
     Ok(Embedding { table, images, bad, kept, cache_failure })
 }
 

@@ -137,6 +137,7 @@ fn facts(job: &EpisodicJob<'_>) -> HeadFacts {
         seed: job.settings.seed,
         command: job.command.clone(),
         network: None,
+        embedder: job.base.embedder().cloned(),
     }
 }
 

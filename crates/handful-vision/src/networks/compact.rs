@@ -13,6 +13,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::Blend;
+use crate::dual::{self, Dual};
 use crate::layers::{BatchNorm, Conv};
 use crate::ops::{self, Activation};
 
@@ -33,6 +34,10 @@ impl Unit {
 
     fn forward(&self, x: Tensor<4>) -> Tensor<4> {
         self.conv.normalised(x, &self.bn)
+    }
+
+    fn dual(&self, along: &Self, x: Dual<4>) -> Dual<4> {
+        dual::unit((&self.conv, &along.conv), (&self.bn, &along.bn), x)
     }
 }
 
@@ -72,6 +77,19 @@ impl Compact {
             if !stage.residual.is_empty() {
                 let branch = stage.residual.iter().fold(x.clone(), |x, unit| unit.forward(x));
                 x = ops::residual(branch, x, Activation::NONE);
+            }
+        }
+        x
+    }
+
+    /// The last maps, and how they change along a direction.
+    pub(crate) fn dual_maps(&self, along: &Self, images: Tensor<4>) -> Dual<4> {
+        let mut x = self.stem.dual(&along.stem, Dual::fixed(images));
+        for (stage, along) in self.stages.iter().zip(&along.stages) {
+            x = stage.widen.dual(&along.widen, x.max_pool());
+            if !stage.residual.is_empty() {
+                let units = stage.residual.iter().zip(&along.residual);
+                x = units.fold(x.clone(), |x, (unit, along)| unit.dual(along, x)).plus(x);
             }
         }
         x

@@ -5,6 +5,7 @@ use burn::module::Module;
 use burn::tensor::{Device, Tensor};
 
 use super::Blend;
+use crate::dual::{self, Dual};
 use crate::layers::{BatchNorm, Conv};
 use crate::ops;
 
@@ -40,5 +41,12 @@ impl Conv4 {
             ops::max_pool(layer.conv.normalised(Blend::at(blend, at, x), &layer.bn))
         };
         self.layers.iter().enumerate().fold(images, pooled)
+    }
+
+    /// The last maps, and how they change along a direction.
+    pub(crate) fn dual_maps(&self, along: &Self, images: Tensor<4>) -> Dual<4> {
+        self.layers.iter().zip(&along.layers).fold(Dual::fixed(images), |x, (layer, along)| {
+            dual::unit((&layer.conv, &along.conv), (&layer.bn, &along.bn), x).max_pool()
+        })
     }
 }

@@ -20,6 +20,7 @@ use self::efficientnet_lite0::EfficientNetLite0;
 use self::resnet12::ResNet12;
 use self::resnet18::ResNet18;
 use self::wide_resnet::{S2m2WideResNet, TimWideResNet};
+use crate::dual::Dual;
 use crate::error::VisionError;
 use crate::images::Preparation;
 use crate::ops;
@@ -115,6 +116,11 @@ impl Architecture {
         }
     }
 
+    /// Whether second derivatives are to be had.
+    pub fn has_second_order(self) -> bool {
+        matches!(self, Self::Compact | Self::Conv4)
+    }
+
     /// A network whose weights are still to be drawn or read.
     pub fn build(self, device: &Device) -> Network {
         match self {
@@ -208,6 +214,16 @@ impl Network {
             Self::Wrn28S2m2(network) => network.maps(Blend::at(blend, 0, images)),
             Self::EfficientNetLite0(network) => network.maps(Blend::at(blend, 0, images)),
         }
+    }
+
+    /// The features of images, and how they change along a direction; none of networks that are not written so.
+    pub(crate) fn dual(&self, along: &Self, images: Tensor<4>) -> Option<Dual<2>> {
+        let maps = match (self, along) {
+            (Self::Compact(network), Self::Compact(along)) => network.dual_maps(along, images),
+            (Self::Conv4(network), Self::Conv4(along)) => network.dual_maps(along, images),
+            _ => return None,
+        };
+        Some(maps.linear(|maps| self.features_of(maps)))
     }
 
     /// What maps become: their mean, or all of them in Conv-4.

@@ -10,6 +10,7 @@ mod table;
 use std::path::Path;
 
 use handful::Matrix;
+use handful::embedder::Embedder;
 use handful_data::{ClassIndex, FeatureTable};
 
 pub use self::encoder::{MAX_TOKENS, TextEncoder};
@@ -70,5 +71,6 @@ pub fn embed_texts(
     let (name, features) = (texts.path.display().to_string(), Matrix::from_vec(rows, columns, features));
     let table = FeatureTable::from_memory(&name, features, texts.ids.clone(), classes)?;
     table.check_finite()?;
+    let table = table.with_embedder(Some(Embedder::new("sentence encoder", encoder.fingerprint())));
     Ok(TextEmbedding { table, kept, cache_failure })
 }

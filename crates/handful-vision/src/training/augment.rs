@@ -93,7 +93,7 @@ impl Augmentation {
 }
 
 /// Turns an image clockwise.
-fn quarter_turn(image: &mut Image) {
+pub(super) fn quarter_turn(image: &mut Image) {
     let (width, height) = (image.width, image.height);
     let mut pixels = Vec::with_capacity(image.pixels.len());
     for column in 0..width {

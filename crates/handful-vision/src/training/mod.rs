@@ -8,6 +8,7 @@ pub mod metrics;
 pub(crate) mod mixing;
 pub mod model;
 pub mod plot;
+mod rotation;
 pub mod schedule;
 pub mod settings;
 pub mod sgd;

@@ -4,6 +4,8 @@ use burn::module::Module;
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Device, Int, Tensor};
 
+use super::augment::WAYS_UP;
+use super::rotation::quarters;
 use super::settings::Settings;
 use crate::layers::Linear;
 use crate::networks::{Blend, Network};
@@ -15,13 +17,39 @@ pub struct Model {
     pub network: Network,
     /// The classifier, which is thrown away after training.
     pub classifier: Linear,
+    /// The classifier of quarter turns, where they are learnt.
+    pub turns: Option<Linear>,
+    #[module(skip)]
+    cosine: f64,
 }
 
 impl Model {
     /// A model whose weights are still to be drawn or read.
     pub fn new(settings: &Settings, classes: usize, device: &Device) -> Self {
         let features = settings.backbone.features(settings.preparation.size);
-        Self { network: settings.backbone.build(device), classifier: Linear::new(features, classes, device) }
+        let turns = settings.rotations.then(|| Linear::new(features, WAYS_UP, device));
+        let classifier = Linear::new(features, classes, device);
+        Self { turns, cosine: settings.cosine, ..Self::linear(settings.backbone.build(device), classifier) }
+    }
+
+    /// A network under a linear classifier.
+    pub fn linear(network: Network, classifier: Linear) -> Self {
+        Self { network, classifier, turns: None, cosine: 0.0 }
+    }
+
+    /// The same for use outside training, with another network.
+    pub(crate) fn with_network(&self, network: Network) -> Self {
+        Self { network, ..self.valid() }
+    }
+
+    /// Scores of classes: linear, or those of features of length 1 times a factor. That is the published cosine classifier, whose
+    /// weights have learnt lengths.
+    pub fn scores(&self, features: Tensor<2>) -> Tensor<2> {
+        if self.cosine <= 0.0 {
+            return self.classifier.forward(features);
+        }
+        let lengths = (features.clone() * features.clone()).sum_dim(1).sqrt().clamp_min(SHORTEST);
+        (features / lengths).matmul(self.classifier.weight.val().transpose()) * self.cosine
     }
 
     /// The number of classes.
@@ -35,13 +63,19 @@ impl Model {
     }
 
     /// The mean loss of a batch and the number of images classified rightly; a mixed image's right class is that of the
-    /// greater share.
+    /// greater share. Where turns are learnt, images are there all ways up, and only the upright ones are counted.
     pub fn loss_of(&self, images: Tensor<4>, lesson: Lesson) -> (Tensor<1>, usize) {
         let Lesson { classes, smoothing, blend, taught } = lesson;
-        let scores = self.classifier.forward(self.network.forward_blended(images, blend));
+        let features = self.network.forward_blended(images, blend);
+        let scores = self.scores(features.clone());
         let [count, _] = scores.dims();
+        let upright = if self.turns.is_some() { count / WAYS_UP } else { count };
         let predicted = scores.clone().inner().argmax(1).reshape([count]);
-        let right = predicted.equal(classes.clone()).int().sum().into_scalar::<i64>();
+        let right = predicted.equal(classes.clone()).narrow(0, 0, upright).int().sum().into_scalar::<i64>();
+        let turned = self.turns.as_ref().map(|turns| {
+            let logarithms = log_softmax(turns.forward(features), 1);
+            agreement(logarithms, quarters(&classes), 0.0).mean().neg()
+        });
         let logarithms = log_softmax(scores.clone(), 1);
         let agreement = match blend {
             None => agreement(logarithms, classes, smoothing),
@@ -55,6 +89,7 @@ impl Model {
             None => loss,
             Some(taught) => loss * (1.0 - taught.weight) + taught.divergence(scores, blend) * taught.weight,
         };
+        let loss = turned.map_or(loss.clone(), |turned| (loss + turned) * 0.5);
         (loss, right as usize)
     }
 }
@@ -97,6 +132,9 @@ impl Taught {
     }
 }
 
+/// Features are not divided by a smaller length.
+const SHORTEST: f64 = 1e-5;
+
 /// Below this a probability's part in a divergence is nothing, but its logarithm no number.
 const TINY: f64 = 1e-12;
 
@@ -122,6 +160,7 @@ mod tests {
     use super::*;
     use crate::networks::Architecture;
     use crate::tensors::{self, values_of};
+    use crate::training::rotation::{all_ways_up, classes_all_ways_up};
 
     const CLASSES: usize = 3;
 
@@ -170,6 +209,50 @@ mod tests {
         assert!((one - other).abs() < 1e-5 && (one - whole).abs() > 1e-4, "{one}, {other}, {whole}");
         // Mixed below its last place a network mixes nothing.
         assert_eq!(loss(&model, lesson([0, 1, 2, 0], Some(Blend { depth: 9, share: 1.0 }))), whole);
+    }
+
+    #[test]
+    fn a_cosine_classifier_looks_at_directions_only() {
+        let mut settings = Settings::preset("compact", Architecture::Conv4, 16).expect("a preset");
+        settings.cosine = 2.0;
+        let device = Device::flex();
+        let model = tensors::draw(Model::new(&settings, CLASSES, &device), 5);
+        let features = model.network.forward(images(&device));
+        let found = values_of(&model.scores(features.clone() * 3.0));
+        let (rows, weights) = (values_of(&features), values_of(&model.classifier.weight.val()));
+        let width = rows.len() / 4;
+        for (at, found) in found.iter().enumerate() {
+            let (row, weight) =
+                (&rows[at / CLASSES * width..][..width], &weights[at % CLASSES * width..][..width]);
+            let product: f32 = row.iter().zip(weight).map(|(a, b)| a * b).sum();
+            let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+            assert!((found - 2.0 * product / length).abs() < 1e-5, "{at}: {found}");
+        }
+    }
+
+    #[test]
+    fn where_turns_are_learnt_they_are_half_of_the_loss() {
+        let mut settings = Settings::preset("compact", Architecture::Conv4, 16).expect("a preset");
+        settings.rotations = true;
+        let model = tensors::draw(Model::new(&settings, CLASSES, &Device::flex().autodiff()), 6);
+        let plain = Model::linear(model.network.clone(), model.classifier.clone());
+        let turned = all_ways_up(images(&Device::flex().autodiff()));
+        let lesson = || {
+            let classes = classes_all_ways_up(classes([0, 1, 2, 0]));
+            Lesson { classes, smoothing: 0.0, blend: None, taught: None }
+        };
+        let (both, right) = model.loss_of(turned.clone(), lesson());
+        let (of_classes, _) = plain.loss_of(turned.clone(), lesson());
+        let turns = model.turns.as_ref().expect("asked for");
+        let scores = values_of(&turns.forward(model.network.forward(turned)));
+        let of_turns = scores.chunks(4).enumerate().map(|(at, scores)| {
+            let total: f32 = scores.iter().map(|score| score.exp()).sum();
+            total.ln() - scores[at / 4]
+        });
+        let of_turns = of_turns.sum::<f32>() / 16.0;
+        let [both, of_classes] = [both, of_classes].map(|loss| loss.into_scalar::<f32>());
+        assert!((both - 0.5 * (of_classes + of_turns)).abs() < 1e-5, "{both}: {of_classes}, {of_turns}");
+        assert!(right <= 4 && of_turns > 0.1);
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub struct Settings {
     /// Parameter of the Beta distribution that shares of mixed images are drawn from; none are mixed where it is 0.
     #[serde(default)]
     pub mixup: f64,
+    /// Whether every image is there in all four turns, and which one it is learnt beside its class.
+    #[serde(default)]
+    pub rotations: bool,
+    /// What scores of features of length 1 are multiplied by: a cosine classifier; 0 for a linear one of features as they are.
+    #[serde(default)]
+    pub cosine: f64,
     /// What is learnt from a teacher, where there is one.
     #[serde(default)]
     pub distillation: Option<Distillation>,
@@ -60,6 +66,9 @@ pub struct Distillation {
 
 /// The greatest parameter of the shares of mixed images: beyond, all are nearly halves.
 const MOST_MIXUP: f64 = 4.0;
+
+/// The greatest factor of cosines: beyond, a softmax of them is a choice.
+const MOST_COSINE: f64 = 100.0;
 
 /// Names of the presets.
 pub const PRESETS: [&str; 3] = ["compact", "tim", "simpleshot"];
@@ -85,6 +94,8 @@ impl Settings {
             smoothing: 0.1,
             averaging: 0.0,
             mixup: 0.0,
+            rotations: false,
+            cosine: 0.0,
             distillation: None,
             validation_ways: 5,
             seed: 1,
@@ -149,6 +160,14 @@ impl Settings {
         }
         if !(0.0..=MOST_MIXUP).contains(&self.mixup) {
             return refuse("mixup", self.mixup.to_string(), format!("it must be from 0 to {MOST_MIXUP}"));
+        }
+        if self.rotations && (self.mixup > 0.0 || self.augmentation.turns > 0.0) {
+            let requirement =
+                "they go with neither mixup nor turns; mixup comes after them, with --begin-with";
+            return refuse("rotations", "asked for".to_owned(), requirement.to_owned());
+        }
+        if !(0.0..=MOST_COSINE).contains(&self.cosine) {
+            return refuse("cosine", self.cosine.to_string(), format!("it must be from 0 to {MOST_COSINE}"));
         }
         if let Some(Distillation { weight, temperature, .. }) = self.distillation {
             if !(weight > 0.0 && weight <= 1.0) {

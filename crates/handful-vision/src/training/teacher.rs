@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use burn::module::Module;
 use burn::tensor::activation::softmax;
 use burn::tensor::{Device, Tensor};
 
@@ -30,7 +29,7 @@ impl Teacher {
         let sha256 = weights::read(path)?.sha256;
         let found = checkpoint::load(path, device)?;
         let network = averaged(&found.model.network, found.average.as_ref());
-        Ok(Self { model: Model { network, classifier: found.model.classifier.valid() }, sha256 })
+        Ok(Self { model: found.model.with_network(network), sha256 })
     }
 
     /// A digest of the file.
@@ -57,7 +56,7 @@ impl Teacher {
 
     /// The probabilities of classes that the teacher gives images, softened.
     pub(super) fn probabilities(&self, images: Tensor<4>, temperature: f64) -> Tensor<2> {
-        let scores = self.model.classifier.forward(self.model.network.forward(images));
+        let scores = self.model.scores(self.model.network.forward(images));
         softmax(scores / temperature, 1)
     }
 }

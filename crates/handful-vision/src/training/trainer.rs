@@ -12,6 +12,7 @@ use super::batches::{Batch, BatchSource};
 use super::checkpoint::{self, Checkpoint, EpochMetrics, Progress};
 use super::mixing::blend_of_step;
 use super::model::{Lesson, Model, Taught};
+use super::rotation::{all_ways_up, classes_all_ways_up};
 use super::settings::Settings;
 use super::sgd::Sgd;
 use super::teacher::Teacher;
@@ -214,6 +215,10 @@ impl Run<'_> {
         let images = Tensor::<4>::from_data(images, &self.device);
         let classes = TensorData::new(batch.classes, [count]);
         let classes = Tensor::<1, Int>::from_data(classes, &self.device.clone().inner());
+        let (images, classes) = match settings.rotations {
+            true => (all_ways_up(images), classes_all_ways_up(classes)),
+            false => (images, classes),
+        };
         let taught =
             (self.job.teacher.as_ref().zip(settings.distillation.as_ref())).map(|(teacher, wanted)| {
                 let (weight, temperature) = (wanted.weight, wanted.temperature);

@@ -46,8 +46,8 @@ comparator!(EpnetParams, "epnet", Setting::UsesUnlabeled, knows_class_sizes: |_|
 });
 
 /// Their eps of the degrees and of the logarithm of labels.
-const DEGREE_FLOOR: f64 = 1e-4;
-const LABEL_FLOOR: f64 = 1e-6;
+pub(super) const DEGREE_FLOOR: f64 = 1e-4;
+pub(super) const LABEL_FLOOR: f64 = 1e-6;
 
 impl EpnetParams {
     fn authors() -> Self {

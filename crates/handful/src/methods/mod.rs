@@ -54,6 +54,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::embedder::Embedder;
 use crate::error::{MOST_COUNT, ParamError, TaskError};
 use crate::solution::Solution;
 use crate::task::Task;
@@ -98,6 +99,13 @@ pub trait Method: Send + Sync {
     fn prior(&self) -> PriorKnowledge;
     /// Its complete parameters.
     fn params(&self) -> Value;
+    /// Refuses features of another network than the one it was trained on; most methods were trained on none.
+    ///
+    /// # Errors
+    /// [`TaskError::Unsupported`] names both networks.
+    fn check_embedder(&self, _features: &Embedder) -> Result<(), TaskError> {
+        Ok(())
+    }
     /// Labels the query and the unlabelled rows of a task.
     ///
     /// # Errors

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use burn::tensor::Device;
 use handful::Matrix;
+use handful::embedder::Embedder;
 use handful::methods::trained::{CENTRE, Head, HeadFacts, System, TensorSpec, Tensors};
 use handful_data::EpisodeSampler;
 use handful_data::datasets::ImageDataset;
@@ -169,6 +170,9 @@ pub fn train_network(
         );
         return Err(VisionError::Weights { path: last, reason });
     };
+    if let Learner::Maml(maml) = &job.learner {
+        maml.check_network(network.backbone.backbone)?;
+    }
     let settings = &state.header.settings;
     let sampler = |dataset: &ImageDataset, seed| {
         EpisodeSampler::from_classes(dataset.classes().clone(), settings.spec(), seed)
@@ -206,6 +210,7 @@ fn facts(job: &NetworkJob<'_>, network: &NetworkSettings) -> HeadFacts {
         seed: job.settings.seed,
         command: job.command.clone(),
         network: Some(String::new()),
+        embedder: None,
     }
 }
 
@@ -320,7 +325,7 @@ impl Training for ThroughNetwork<'_> {
         let (path, head) = (best_head(self.job.folder), network_head(self.job.folder));
         let json = serde_json::to_string(&self.network).map_err(|error| broken(&path, error.to_string()))?;
         weights::write(&path, &self.state.network, &json, Precision::Full)?;
-        let network = Some(weights::read(&path)?.sha256.chars().take(12).collect());
+        let network = Some(weights::read(&path)?.sha256.chars().take(Embedder::DIGITS).collect());
         let facts = HeadFacts { network, ..self.state.header.facts.clone() };
         save_head(&head, &facts, &self.state.tensors)
     }

@@ -13,6 +13,7 @@ use super::images::TaskImages;
 use super::{Maml, TaskGradients, through};
 use crate::episodes::TaskDraws;
 use crate::networks::Network;
+use crate::networks::compact::Compact;
 use crate::networks::conv4::Conv4;
 use crate::tensors::{self, Array, Arrays, values_of};
 use crate::weights;
@@ -100,7 +101,7 @@ fn assert_within(tolerance: f32, what: &str, found: &[f32], expected: &[f32]) {
 
 #[test]
 fn a_task_through_a_network_and_a_head_equals_pytorch() {
-    for name in ["protonet", "matching", "r2d2", "dsn", "relationnet"] {
+    for name in ["protonet", "matching", "r2d2", "dsn", "relationnet", "epnet"] {
         let fixture = Fixture::open(name);
         let device = tensors::device_of(&fixture.network);
         let copy =
@@ -122,10 +123,57 @@ fn a_task_through_a_network_and_a_head_equals_pytorch() {
 }
 
 #[test]
-fn a_task_of_maml_equals_pytorch() {
-    let fixture = Fixture::open("maml");
-    let maml = Maml { inner_steps: 3, inner_rate: 0.1, ..Maml::default() };
-    let found = maml.gradients(&fixture.network, &fixture.head(), &fixture.task);
-    fixture.check(&found);
-    fixture.check_gradients(&found);
+fn a_task_of_maml_equals_pytorch_at_both_orders() {
+    for (name, second_order) in [("maml", false), ("maml-second", true)] {
+        let fixture = Fixture::open(name);
+        let maml = Maml { inner_steps: 3, inner_rate: 0.1, second_order, ..Maml::default() };
+        let found = maml.gradients(&fixture.network, &fixture.head(), &fixture.task);
+        fixture.check(&found);
+        fixture.check_gradients(&found);
+    }
+}
+
+/// Through both networks that have one, the gradient through the steps is the slope of the loss after them, which the first
+/// order is not.
+#[test]
+fn the_second_order_is_the_slope_of_the_loss_after_the_steps() {
+    let fixture = Fixture::open("maml-second");
+    let device = tensors::device_of(&fixture.network);
+    let compact = tensors::draw(Network::Compact(Compact::new([4, 6, 6, WIDTH], &device)), 5);
+    let steps = |second_order| Maml { inner_steps: 2, inner_rate: 0.1, second_order, ..Maml::default() };
+    let head = fixture.head();
+    for (name, network) in [("conv4", fixture.network.clone()), ("compact", compact)] {
+        let of = |network: &Network, order| steps(order).gradients(network, &head, &fixture.task);
+        let start: Arrays =
+            tensors::collect(&network).into_iter().map(|named| (named.name, named.array)).collect();
+        let found = of(&network, true).network;
+        // Along the gradient itself the slope is its squared length.
+        let squares: f64 =
+            found.values().flat_map(|array| &array.values).map(|v| f64::from(*v).powi(2)).sum();
+        let moved = |by: f64| {
+            let mut moved = start.clone();
+            for (name, direction) in &found {
+                let values = moved.get_mut(name).expect("its own name").values.iter_mut();
+                values.zip(&direction.values).for_each(|(value, d)| *value += (by * f64::from(*d)) as f32);
+            }
+            of(&tensors::apply(network.clone(), &moved).0, false).loss
+        };
+        // Longer ways cross kinks of the network, on shorter ones rounding is felt: one of them must do.
+        let slopes = [1e-3, 3e-4, 1e-4, 3e-5].map(|way: f64| {
+            let by = way / squares.sqrt();
+            (moved(by) - moved(-by)) / (2.0 * by)
+        });
+        let first = of(&network, false).network;
+        let crossed: f64 = found
+            .iter()
+            .flat_map(|(name, array)| array.values.iter().zip(&first[name].values))
+            .map(|(second, first)| f64::from(*second) * f64::from(*first))
+            .sum();
+        let is_close = |slope: &f64| (slope / squares - 1.0).abs() < 0.02;
+        assert!(slopes.iter().any(is_close), "{name}: {slopes:?} instead of {squares}");
+        assert!(
+            (crossed / squares - 1.0).abs() > 0.03,
+            "{name}: the first order gives {crossed} of {squares}"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::rows::prepared;
 use super::{EpisodeRows, System, SystemEntry, Weights, find_system};
 use crate::differentiation::Graph;
+use crate::embedder::Embedder;
 use crate::error::{ParamError, TaskError};
 use crate::fit::classifier::softmax_rows;
 use crate::linalg::Matrix;
@@ -50,6 +51,17 @@ pub struct HeadFacts {
     /// then taken as that network gives them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// The network that computed the features, where they were frozen and said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<Embedder>,
+}
+
+impl HeadFacts {
+    /// The network whose features it is for, where that is known.
+    pub fn wanted(&self) -> Option<Embedder> {
+        let own = self.network.as_ref().map(|weights| Embedder::new("the network trained with it", weights));
+        own.or_else(|| self.embedder.clone())
+    }
 }
 
 /// What is wrong with the parts of a head.
@@ -127,6 +139,13 @@ impl Head {
             .map(|spec| Ok((spec.name, Arc::new(find(spec.name, [spec.rows, spec.columns])?.cast()))))
             .collect::<Result<_, HeadError>>()?;
         Ok(Self { entry, system, facts, centre, weights })
+    }
+
+    /// The same head for features of this network, where its file does not say of which.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Embedder) -> Self {
+        self.facts.embedder.get_or_insert(embedder);
+        self
     }
 
     /// What it was trained on.
@@ -208,6 +227,16 @@ impl Method for Head {
             }
         }
         params
+    }
+
+    fn check_embedder(&self, features: &Embedder) -> Result<(), TaskError> {
+        match self.facts.wanted() {
+            Some(wanted) if !wanted.agrees(features) => {
+                let reason = format!("its head is for features of {wanted}, and these are of {features}");
+                Err(TaskError::Unsupported { method: self.entry.name, reason })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn solve(&self, task: &Task<f32>) -> Result<Solution<f32>, TaskError> {

@@ -8,6 +8,7 @@
 //! of them. Where the network was trained under the head, rows are taken as they come out of it.
 
 mod dsn;
+mod epnet;
 mod feat;
 mod head;
 mod leo;
@@ -26,6 +27,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use dsn::DsnHead;
+pub use epnet::Epnet;
 pub use feat::Feat;
 pub use head::{CENTRE, Head, HeadError, HeadFacts, Tensors};
 pub use leo::Leo;
@@ -162,6 +164,7 @@ pub const SYSTEMS: &[SystemEntry] = &[
     entry::<Sib>(),
     entry::<Protonet>(),
     entry::<Matching>(),
+    entry::<Epnet>(),
 ];
 
 const fn entry<S: Constants>() -> SystemEntry {
