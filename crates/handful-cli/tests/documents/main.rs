@@ -100,8 +100,16 @@ fn every_page_of_the_book_is_in_its_summary() {
 }
 
 /// Options of other programs that the pages name: cargo's, and those of the scripts in `benches`.
-const OPTIONS_OF_OTHERS: [&str; 7] =
-    ["--draws", "--features", "--jobs", "--no-default-features", "--profile", "--release", "--timings"];
+const OPTIONS_OF_OTHERS: [&str; 8] = [
+    "--draws",
+    "--features",
+    "--jobs",
+    "--members",
+    "--no-default-features",
+    "--profile",
+    "--release",
+    "--timings",
+];
 
 #[test]
 fn options_named_in_sentences_exist() {
