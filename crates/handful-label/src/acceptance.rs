@@ -53,7 +53,7 @@ pub struct Acceptance {
     pub accepted: Vec<bool>,
     /// Rows accepted, given ones not counted.
     pub count: usize,
-    /// The estimated share of wrong labels among those.
+    /// The estimated share of wrong labels among those: at its pessimistic end, or for [`Promise::Expected`] the expected one.
     pub estimated_error: f64,
     /// What was promised.
     pub promise: Promise,

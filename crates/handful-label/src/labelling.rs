@@ -124,7 +124,13 @@ impl Labelling {
         // Without evidence nothing can be promised; the rule of 0.1 trusted its prior there.
         let blind = self.estimate == ErrorEstimate::Upper && !self.calibration.fitted;
         let candidates = if blind { vec![false; self.rows.len()] } else { candidates };
-        let (taken, count, estimated_error) = acceptance::accept(&errors, &candidates, max_error, &rule);
+        let (taken, count, mut estimated_error) = acceptance::accept(&errors, &candidates, max_error, &rule);
+        if promise == Promise::Expected && count > 0 {
+            // What is promised on average is set beside what is expected, not beside the pessimistic end of it.
+            let wrong = self.rows.iter().zip(&taken).filter(|(_, taken)| **taken);
+            estimated_error =
+                wrong.map(|(row, _)| 1.0 - f64::from(row.probability)).sum::<f64>() / count as f64;
+        }
         Acceptance {
             accepted: taken.iter().zip(&self.rows).map(|(&taken, row)| taken || row.given).collect(),
             count,

@@ -208,6 +208,12 @@ fn promises_need_evidence_and_are_kept_with_it() {
         assert!(accepted.count > 100, "{promise:?}: {accepted:?}");
         assert!(wrong as f64 <= 0.05 * accepted.count as f64, "{promise:?}: {wrong} of {}", accepted.count);
         assert_eq!(accepted.labels_left_out, 60);
+        let taken = more.rows.iter().zip(&accepted.accepted).filter(|(row, taken)| **taken && !row.given);
+        let errors = taken.map(|(row, _)| (f64::from(row.error), 1.0 - f64::from(row.probability)));
+        let (high, mean) = errors.fold((0.0, 0.0), |sum, (high, mean)| (sum.0 + high, sum.1 + mean));
+        let estimated = if promise == Promise::Expected { mean } else { high };
+        assert!((accepted.estimated_error - estimated / accepted.count as f64).abs() < 1e-9, "{promise:?}");
+        assert!(mean < high, "{promise:?}: the pessimistic end is above what is expected");
     }
 }
 
