@@ -38,7 +38,7 @@ for run in "$@"; do
     case $system in
     # Every task of a measurement is a training of its own.
     maml) length="--steps ${MAML_STEPS:-60} --validate-every ${MAML_STEPS:-60} --validation-tasks 50 --evaluate-tasks ${MAML_TASKS:-1000}" ;;
-    relationnet) steps=${RELATION_STEPS:-1000} rate=1e-3 ;;
+    relationnet) steps=${RELATION_STEPS:-2500} rate=1e-3 ;;
     *) steps=${STEPS:-400} rate=2e-4 ;;
     esac
     test "$system" = maml ||
