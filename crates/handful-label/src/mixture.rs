@@ -6,8 +6,8 @@
 //! ```
 //!
 //! with Brier scores of the n left-out labels, each counted as its class is frequent in the pool. They tell members apart
-//! sooner than counting what is right does (on handwritten digits with five labels the mixture gains 1.8 points, over the
-//! five validation sets nothing is lost), and no more than 60 labels' worth of evidence is taken, because the mean of
+//! sooner than counting what is right does (on handwritten digits with five labels the mixture gains 1.8 points, on
+//! the validation sets it changes by half a point at most, either way), and no more than 60 labels' worth of evidence is taken, because the mean of
 //! several members is better than the best one.
 //!
 //! Labels that are about as many of each class cannot tell how even the pool's classes are. The shares that the members
